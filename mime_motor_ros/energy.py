@@ -1,0 +1,42 @@
+"""The energy audit of one rotor: work in = dissipated + stored. Exact for the scheme, so a residual is a fault."""
+
+from __future__ import annotations
+
+from .model import MotorParameters, MotorState, Step
+
+
+class Energy:
+    """
+    Sums of energy [J] since the start or the last reset of one rotor.
+
+    With W the mean of old and new spin, equation (6) times dt W is an identity:
+    J/2 (spin+^2 - spin^2) = dt W (tau + tau_l + tau_q - b relative). The bearing's part splits
+    into what becomes heat, b relative^2, and what the mount takes or gives.
+
+    Attributes
+    ----------
+    work : by the drive, the loads, the asymmetry, and by the mount through the bearing
+    dissipated : heat of the bearing
+    stored : gained in J/2 spin^2
+    """
+
+    __slots__ = ('dissipated', 'stored', 'work')
+
+    def __init__(self) -> None:
+        self.work = self.dissipated = self.stored = 0.0
+
+    def add(self, parameters: MotorParameters, before: MotorState, torque: float, step: Step,
+            dt: float) -> None:
+        """Count one step."""
+        old, new, relative = before.spin, step.state.spin, step.relative_speed
+        mean = 0.5 * (old + new)
+        drag = parameters.damping * relative
+        driven = torque + step.load_torque + step.asymmetry_torque
+        self.work += dt * (driven * mean - drag * (mean - relative))
+        self.dissipated += dt * drag * relative
+        self.stored += parameters.inertia * mean * (new - old)
+
+    @property
+    def residual(self) -> float:
+        """Return what does not balance [J]: rounding only, unless something is wrong."""
+        return self.work - self.dissipated - self.stored

@@ -1,0 +1,44 @@
+"""What can go wrong by somebody's hand, in one line each: who sets parameters, who sends frames."""
+
+from __future__ import annotations
+
+
+class MotorError(Exception):
+    """The base of every error this package raises on purpose."""
+
+
+class ParameterError(MotorError, ValueError):
+    """
+    A parameter has a value for which the equations mean nothing.
+
+    Parameters
+    ----------
+    name
+        Full name of the parameter.
+    rule
+        What it must be, with the unit.
+    value
+        What was given.
+    hint
+        What to do, a sentence, where that is not plain from the rule.
+    """
+
+    def __init__(self, name: str, rule: str, value: object, hint: str = '') -> None:
+        super().__init__(f'{name} must be {rule}, got {value}.' + (f' {hint}' if hint else ''))
+        self.name, self.rule, self.value, self.hint = name, rule, value, hint
+
+
+class FrameError(MotorError, LookupError):
+    """A transform cannot be had."""
+
+
+class FrameLookupError(FrameError):
+    """A frame is not known."""
+
+
+class FrameConnectivityError(FrameError):
+    """Two frames are known and no chain of transforms joins them."""
+
+
+class FrameExtrapolationError(FrameError):
+    """The chain is there, but not at the time asked for."""

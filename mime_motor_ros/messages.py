@@ -1,0 +1,146 @@
+"""
+ROS messages to session inputs and session outcomes into ROS messages, by attribute only.
+
+Nothing of ROS is imported, so what rclpy hands over and what a reader of recorded files hands
+over go through the same lines. No arithmetic here but seconds to nanoseconds. Every number that
+leaves goes through ``float``: an int or a numpy.float32 in a float field is sent as garbage.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
+from .model import Pose, Wrench
+from .session import Outcome
+from .settings import MotorSettings
+from .timeline import NANOSECONDS
+from .vector import Quaternion, Vector
+
+# in
+
+
+def stamp_of(header: Any) -> int:
+    """Return the stamp of a header [ns]."""
+    return int(header.stamp.sec * NANOSECONDS + header.stamp.nanosec)
+
+
+def _vector(v: Any) -> Vector:
+    return (float(v.x), float(v.y), float(v.z))
+
+
+def _quaternion(q: Any) -> Quaternion:
+    return (float(q.x), float(q.y), float(q.z), float(q.w))
+
+
+def transforms(msg: Any, static: bool) -> list[Transform]:
+    """Return the transforms of a tf2_msgs/TFMessage."""
+    return [Transform(stamp_of(t.header), t.header.frame_id, t.child_frame_id,
+                      _vector(t.transform.translation), _quaternion(t.transform.rotation), static)
+            for t in msg.transforms]
+
+
+def imu(msg: Any) -> Imu:
+    """Return what counts of a sensor_msgs/Imu."""
+    return Imu(stamp_of(msg.header), msg.header.frame_id, _vector(msg.angular_velocity),
+               float(msg.angular_velocity_covariance[0]), _quaternion(msg.orientation),
+               float(msg.orientation_covariance[0]))
+
+
+def twist(msg: Any) -> Twist:
+    """Return the angular part of a geometry_msgs/TwistStamped."""
+    return Twist(stamp_of(msg.header), msg.header.frame_id, _vector(msg.twist.angular))
+
+
+def odometry(msg: Any) -> Odometry:
+    """Return pose and angular velocity of a nav_msgs/Odometry."""
+    pose = msg.pose.pose
+    return Odometry(stamp_of(msg.header), msg.header.frame_id, msg.child_frame_id,
+                    _vector(pose.position), _quaternion(pose.orientation),
+                    _vector(msg.twist.twist.angular))
+
+
+def commands(msg: Any) -> Commands:
+    """Return the torques of a std_msgs/Float64MultiArray."""
+    return Commands(tuple(float(x) for x in msg.data))
+
+
+def joint_command(msg: Any) -> JointCommand:
+    """Return names and efforts of a sensor_msgs/JointState."""
+    return JointCommand(stamp_of(msg.header), tuple(msg.name), tuple(float(x) for x in msg.effort))
+
+
+def load(msg: Any, motor: str, link: str) -> Load:
+    """Return the load of a geometry_msgs/WrenchStamped on one link of a motor."""
+    return Load(stamp_of(msg.header), motor, link, msg.header.frame_id,
+                _vector(msg.wrench.force), _vector(msg.wrench.torque))
+
+
+# out: each fills a message object that may be used again and again
+
+
+def _head(header: Any, stamp_ns: int, frame: str) -> None:
+    header.stamp.sec, header.stamp.nanosec = divmod(stamp_ns, NANOSECONDS)
+    header.frame_id = frame
+
+
+def _put(target: Any, vector: Vector) -> None:
+    target.x, target.y, target.z = float(vector[0]), float(vector[1]), float(vector[2])
+
+
+def put_wrench(msg: Any, stamp_ns: int, frame: str, wrench: Wrench) -> None:
+    """Fill a WrenchStamped."""
+    _head(msg.header, stamp_ns, frame)
+    _put(msg.wrench.force, wrench.force)
+    _put(msg.wrench.torque, wrench.torque)
+
+
+def put_number(msg: Any, number: float) -> None:
+    """Fill a Float64."""
+    msg.data = float(number)
+
+
+def put_vector(msg: Any, stamp_ns: int, frame: str, vector: Vector) -> None:
+    """Fill a Vector3Stamped."""
+    _head(msg.header, stamp_ns, frame)
+    _put(msg.vector, vector)
+
+
+def put_angular(msg: Any, stamp_ns: int, frame: str, angular: Vector) -> None:
+    """Fill the angular part of a TwistStamped; the linear part is not known and stays 0."""
+    _head(msg.header, stamp_ns, frame)
+    _put(msg.twist.angular, angular)
+
+
+def put_inertia(msg: Any, stamp_ns: int, frame: str, rows: tuple[Vector, Vector, Vector]) -> None:
+    """Fill the six elements of an InertiaStamped; the mass stays 0, it rides on the link."""
+    _head(msg.header, stamp_ns, frame)
+    inertia = msg.inertia
+    inertia.ixx, inertia.ixy, inertia.ixz = (float(x) for x in rows[0])
+    inertia.iyy, inertia.iyz = float(rows[1][1]), float(rows[1][2])
+    inertia.izz = float(rows[2][2])
+
+
+def put_joints(msg: Any, outcome: Outcome, names: list[str]) -> None:
+    """Fill a JointState: unwrapped angle, speed relative to the stator, torque that acted."""
+    _head(msg.header, outcome.stamp_ns, '')
+    msg.name = names
+    msg.position = array('d', [step.state.angle for step in outcome.steps])
+    msg.velocity = array('d', [step.relative_speed for step in outcome.steps])
+    msg.effort = array('d', outcome.torques)
+
+
+def put_transform(msg: Any, stamp_ns: int, parent: str, child: str, pose: Pose) -> None:
+    """Fill a TransformStamped with the pose of ``child`` in ``parent``."""
+    _head(msg.header, stamp_ns, parent)
+    msg.child_frame_id = child
+    _put(msg.transform.translation, pose.position)
+    rotation, (x, y, z, w) = msg.transform.rotation, pose.orientation
+    rotation.x, rotation.y, rotation.z, rotation.w = float(x), float(y), float(z), float(w)
+
+
+def put_rotor(msg: Any, outcome: Outcome, index: int, motor: MotorSettings) -> None:
+    """Fill a TransformStamped with the rotor in its stator: a turn about the axis."""
+    put_transform(msg, outcome.stamp_ns, motor.stator_frame, motor.rotor_frame,
+                  outcome.rotor_in_stator(index, motor.model.axis))

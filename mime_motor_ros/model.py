@@ -1,0 +1,338 @@
+"""
+The equations of one gyroscopic actuator: pure functions of floats and tuples, no clock, no ROS, no numpy.
+
+Frames: W world, M mount, S stator, R rotor; ``X_WS`` is the pose of S in W and a vector ends
+with the frame it is expressed in. The numbers behind the lines are those of doc/equations.md.
+All vectors that go in and come out are in world axes, SI units; quaternions are (x, y, z, w).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import Any, NamedTuple
+
+from .errors import ParameterError
+from .vector import (
+    about, add, apply, cross, dot, Matrix, multiply, normalized, Quaternion, rotate, scale,
+    subtract, turned, Vector)
+
+ZERO: Vector = (0.0, 0.0, 0.0)
+NONE: Matrix = (ZERO, ZERO, ZERO)
+
+
+class Pose(NamedTuple):
+    """A pose of one frame in another: position [m] and unit quaternion (x, y, z, w)."""
+
+    position: Vector = ZERO
+    orientation: Quaternion = (0.0, 0.0, 0.0, 1.0)
+
+
+class Wrench(NamedTuple):
+    """A force [N] and a torque [N m]; which point they are taken about, the user of it says."""
+
+    force: Vector = ZERO
+    torque: Vector = ZERO
+
+
+class MotorState(NamedTuple):
+    """Angle relative to the stator, unwrapped, phi [rad]; absolute spin, Omega [rad/s]."""
+
+    angle: float = 0.0
+    spin: float = 0.0
+
+
+class StepInputs(NamedTuple):
+    """
+    What one step is given, held over the step; vectors in world axes.
+
+    Wrenches act on a link at the origin of its own frame.
+    """
+
+    mount: Pose = Pose()
+    """Pose of the mount in the world, X_WM."""
+    mount_angular_velocity: Vector = ZERO
+    """omega [rad/s]."""
+    torque: float = 0.0
+    """Torque of the drive on the rotor, about the axis, tau [N m]."""
+    stator_wrench: Wrench = Wrench()
+    """Load on the stator, F_s [N], T_s [N m]."""
+    rotor_wrench: Wrench = Wrench()
+    """Load on the rotor, F_r [N], T_r [N m]."""
+
+
+class Step(NamedTuple):
+    """What one step gives; vectors and tensors in world axes."""
+
+    state: MotorState
+    """Angle and spin at the end of the step: equations (6), (7)."""
+    relative_speed: float
+    """New spin against the stator, Omega - e.omega [rad/s]."""
+    reaction: Wrench
+    """Wrench on the mount about the mount's origin: equation (10)."""
+    momentum: Vector
+    """Spin momentum, H [N m s]: equation (11)."""
+    asymmetry_now: Matrix
+    """Asymmetry at the new angle, three rows [kg m^2]: equation (12)."""
+    asymmetry_next: Matrix
+    """Asymmetry one step on, three rows [kg m^2]: equation (12)."""
+    stator: Pose
+    """X_WS: equation (1)."""
+    rotor: Pose
+    """X_WR: equation (8)."""
+    stator_angular_velocity: Vector
+    """omega_s [rad/s]: equation (9)."""
+    rotor_angular_velocity: Vector
+    """omega_r [rad/s]: equation (9)."""
+    gyroscopic_torque: Vector
+    """T_g [N m]: equation (13)."""
+    mount_wrench: Wrench
+    """What a real mount would feel, about its origin: equation (14)."""
+    load_torque: float
+    """Load on the rotor about its axis, tau_l [N m]: equation (3)."""
+    asymmetry_torque: float
+    """Torque about the axis out of the asymmetry, tau_q [N m]: equation (5)."""
+
+
+@dataclass(frozen=True)
+class MotorParameters:
+    """
+    The constants of one motor, checked here once; ``advance`` trusts them.
+
+    Parameters
+    ----------
+    inertia : J [kg m^2], finite and > 0
+        Of the rotor about its axis.
+    damping : b [N m s], finite and >= 0
+        Viscous, on the speed relative to the stator.
+    axis : shape (3,), in the stator frame
+        Any finite vector that is not zero; it is normalised.
+    asymmetry : six numbers (ixx, ixy, ixz, iyy, iyz, izz) [kg m^2], in the stator frame
+        Q at angle 0, across the axis: abs(Q axis) <= 1e-9 abs(Q). Nine numbers, or three rows,
+        are taken as well when they are symmetric.
+    placement : Pose
+        Of the stator on the mount, X_MS; its quaternion is normalised.
+
+    Raises
+    ------
+    ParameterError
+        If a value breaks its rule.
+    """
+
+    inertia: float
+    damping: float = 0.0
+    axis: Vector = (0.0, 0.0, 1.0)
+    asymmetry: tuple[float, float, float, float, float, float] = (0.0,) * 6
+    placement: Pose = Pose()
+
+    def __post_init__(self) -> None:
+        inertia, damping = _number(self.inertia), _number(self.damping)
+        if not (isfinite(inertia) and inertia > 0.0):
+            raise ParameterError('inertia', 'finite and > 0 kg m^2', _shown(self.inertia))
+        if not (isfinite(damping) and damping >= 0.0):
+            raise ParameterError('damping', 'finite and >= 0 N m s', _shown(self.damping))
+        axis = _axis(self.axis)
+        six = _six('asymmetry', self.asymmetry)
+        Q = _rows(six)
+        size = _size(Q)
+        if not sqrt(dot(apply(Q, axis), apply(Q, axis))) <= 1e-9 * size:
+            raise ParameterError(
+                'asymmetry', 'across the axis, |Q axis| <= 1e-9 |Q| kg m^2', list(six),
+                'What lies along the axis is the inertia, and what tilts it is an imbalance.')
+        for name, value in (('inertia', inertia), ('damping', damping), ('axis', axis),
+                            ('asymmetry', six), ('placement', _placement(self.placement))):
+            object.__setattr__(self, name, value)
+        # As the equations use it, and None where it is nothing: most rotors are symmetric.
+        object.__setattr__(self, '_Q_S', Q if size > 0.0 else None)
+
+    @property
+    def mean_asymmetry(self) -> float:
+        """Return half the trace of the asymmetry [kg m^2]: the mean part, the mount's to carry."""
+        return 0.5 * (self.asymmetry[0] + self.asymmetry[3] + self.asymmetry[5])
+
+
+class RotorInertia(NamedTuple):
+    """A full rotor inertia in its three parts [kg m^2]."""
+
+    inertia: float
+    """J, about the axis."""
+    asymmetry: tuple[float, float, float, float, float, float]
+    """Q, the difference between the directions across the axis (ixx, ixy, ixz, iyy, iyz, izz)."""
+    transverse: float
+    """The mean across the axis, which rides on the mount's link with the rotor's mass."""
+
+
+def from_rotor_inertia(inertia: Sequence[float], axis: Sequence[float]) -> RotorInertia:
+    """
+    Split a full inertia of the rotor, I = J a a^T + m (1 - a a^T) + Q.
+
+    Parameters
+    ----------
+    inertia : six numbers (ixx, ixy, ixz, iyy, iyz, izz) [kg m^2]
+        About the rotor's origin, in the stator frame at angle 0.
+    axis : shape (3,)
+        In the stator frame.
+
+    Raises
+    ------
+    ParameterError
+        If the axis is not a principal axis (an imbalance, which the model does not hold), or
+        no body can have this inertia.
+    """
+    name = 'rotor_inertia'
+    six, a = _six(name, inertia), _axis(axis)
+    I = _rows(six)  # noqa: E741
+    Ia = apply(I, a)
+    J = dot(a, Ia)
+    off = subtract(Ia, scale(J, a))
+    if not sqrt(dot(off, off)) <= 1e-9 * _size(I):
+        raise ParameterError(name, 'of a rotor whose axis is a principal axis (no imbalance)',
+                             list(six))
+    m = 0.5 * (I[0][0] + I[1][1] + I[2][2] - J)
+    Q = tuple(tuple(I[i][j] - (J - m) * a[i] * a[j] - (m if i == j else 0.0) for j in range(3))
+              for i in range(3))
+    half = _size(Q) / sqrt(2.0)  # the two moments across the axis are m + half and m - half
+    if not (J > 0.0 and m - half > 0.0 and 2.0 * half <= J * (1.0 + 1e-9)
+            and J <= 2.0 * m * (1.0 + 1e-9)):
+        raise ParameterError(
+            name, 'positive, no principal moment above the sum of the two others [kg m^2]',
+            list(six))
+    across = half > 1e-12 * _size(I)
+    asymmetry = (Q[0][0], Q[0][1], Q[0][2], Q[1][1], Q[1][2], Q[2][2]) if across else (0.0,) * 6
+    return RotorInertia(J, asymmetry, m)
+
+
+def compose(X_AB: Pose, X_BC: Pose) -> Pose:
+    """Return X_AC, the pose of C in A."""
+    position = add(X_AB.position, rotate(X_AB.orientation, X_BC.position))
+    return Pose(position, multiply(X_AB.orientation, X_BC.orientation))
+
+
+def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, dt: float) -> Step:
+    """
+    Advance one motor by a step of ``dt`` seconds: equations (1) to (14).
+
+    Semi-implicit Euler, first order. The inputs are held over the step; the damping acts on the
+    new spin and the angle follows the new spin, so the step is stable for every dt. The mount's
+    orientation is normalised here, since messages carry it to seven digits only.
+
+    Raises
+    ------
+    ParameterError
+        If dt is not finite and > 0 s.
+    """
+    if not 0.0 < dt < float('inf'):
+        raise ParameterError('dt', 'finite and > 0 s', dt)
+    J, b, a, Q_S = parameters.inertia, parameters.damping, parameters.axis, parameters._Q_S
+    X_WM = Pose(inputs.mount.position, normalized(inputs.mount.orientation))
+    w_W, tau = inputs.mount_angular_velocity, inputs.torque
+    (F_s, T_s), (F_r, T_r) = inputs.stator_wrench, inputs.rotor_wrench
+
+    X_WS = compose(X_WM, parameters.placement)  # (1)
+    R_WS = X_WS.orientation
+    e_W = rotate(R_WS, a)  # (2)
+    tau_l = dot(e_W, T_r)  # (3)
+    w_e = dot(e_W, w_W)
+    if Q_S is None:
+        tau_q = 0.0
+    else:
+        Q_W = turned(multiply(R_WS, about(a, state.angle)), Q_S)  # (4)
+        tau_q = dot(cross(w_W, e_W), apply(Q_W, w_W))  # (5)
+    spin = (J * state.spin + dt * (tau + tau_l + tau_q + b * w_e)) / (J + dt * b)  # (6)
+    relative = spin - w_e
+    angle = state.angle + dt * relative  # (7)
+    R_WR = multiply(R_WS, about(a, angle))
+    X_WR = Pose(X_WS.position, R_WR)  # (8)
+    w_WR = add(w_W, scale(relative, e_W))  # (9)
+
+    F = add(F_s, F_r)  # (10)
+    axial = tau_l + (tau - b * relative + tau_q)
+    arm = cross(subtract(X_WS.position, X_WM.position), F)
+    T = (
+        T_s[0] + T_r[0] - axial * e_W[0] + arm[0],
+        T_s[1] + T_r[1] - axial * e_W[1] + arm[1],
+        T_s[2] + T_r[2] - axial * e_W[2] + arm[2],
+    )  # (10)
+    H = scale(J * spin, e_W)  # (11)
+    if Q_S is None:
+        Q_now = Q_next = NONE
+        T_g = cross(H, w_W)  # (13)
+    else:
+        Q_now = turned(R_WR, Q_S)  # (12)
+        Q_next = turned(multiply(R_WS, about(a, angle + dt * relative)), Q_S)  # (12)
+        L = apply(Q_now, w_W)
+        L_next = apply(Q_next, w_W)
+        T_g = subtract(cross(add(H, L), w_W), scale(1.0 / dt, subtract(L_next, L)))  # (13)
+    return Step(
+        MotorState(angle, spin), relative, Wrench(F, T), H, Q_now, Q_next, X_WS, X_WR, w_W, w_WR,
+        T_g, Wrench(F, add(T, T_g)), tau_l, tau_q)  # (14)
+
+
+def _number(value: Any) -> float:
+    """Return a real number as a float, and what is none as NaN, which every rule refuses."""
+    if isinstance(value, bool):
+        return float('nan')
+    try:
+        return float(value) if not isinstance(value, (str, bytes)) else float('nan')
+    except (TypeError, ValueError, OverflowError):
+        return float('nan')
+
+
+def _shown(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else repr(value) if isinstance(value, str) else value
+
+
+def _numbers(value: Any) -> tuple[float, ...]:
+    """Return a flat tuple of floats out of numbers or rows of numbers."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, '__len__'):
+        return (_number(value),)
+    return tuple(number for part in value for number in _numbers(part))
+
+
+def _axis(value: Any) -> Vector:
+    numbers = _numbers(value)
+    if len(numbers) != 3 or not all(map(isfinite, numbers)):
+        raise ParameterError('axis', '3 finite numbers', _shown(value))
+    largest = max(map(abs, numbers))
+    if not largest > 1e-9:
+        raise ParameterError('axis', 'longer than 1e-9: a direction', _shown(value))
+    x, y, z = (number / largest for number in numbers)  # so that no square overflows
+    length = sqrt(x * x + y * y + z * z)
+    return (x / length, y / length, z / length)
+
+
+def _six(name: str, value: Any) -> tuple[float, float, float, float, float, float]:
+    numbers = _numbers(value)
+    if len(numbers) not in (6, 9) or not all(map(isfinite, numbers)):
+        raise ParameterError(name, '6 finite numbers ixx ixy ixz iyy iyz izz, or 9 in rows [kg m^2]',
+                             _shown(value))
+    if len(numbers) == 6:
+        return numbers  # type: ignore[return-value]
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = numbers
+    apart = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
+    if not apart <= 1e-9 * max(map(abs, numbers)):
+        raise ParameterError(name, 'symmetric [kg m^2]', _shown(value))
+    return (xx, xy, xz, yy, yz, zz)
+
+
+def _rows(six: tuple[float, ...]) -> Matrix:
+    xx, xy, xz, yy, yz, zz = six
+    return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+
+
+def _size(rows: Any) -> float:
+    """Return the Frobenius norm of a matrix."""
+    return sqrt(sum(x * x for row in rows for x in row))
+
+
+def _placement(value: Any) -> Pose:
+    position, orientation = _numbers(value[0]), _numbers(value[1])
+    if len(position) != 3 or not all(map(isfinite, position)):
+        raise ParameterError('placement', 'a pose with a position of 3 finite numbers [m]',
+                             _shown(value[0]))
+    length = sqrt(sum(q * q for q in orientation)) if len(orientation) == 4 else float('nan')
+    if not abs(length - 1.0) <= 1e-2:
+        raise ParameterError('placement', 'a pose with a quaternion (x, y, z, w) of length 1',
+                             _shown(value[1]))
+    return Pose(position, normalized(orientation))  # type: ignore[arg-type]

@@ -1,0 +1,471 @@
+"""The motor node: topics, parameters and services around a session, and the loop that drives it. No arithmetic here."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+import sys
+from threading import Lock, Thread
+import time
+import traceback
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import (
+    InertiaStamped, TransformStamped, TwistStamped, Vector3Stamped, WrenchStamped)
+from nav_msgs.msg import Odometry
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+import rclpy
+from rclpy.callback_groups import CallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.exceptions import ParameterException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy._rclpy_pybind11 import RCLError
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64, Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+from . import messages
+from .diagnostics import Diagnostics
+from .errors import MotorError, ParameterError
+from .session import Outcome, Session
+from .settings import check_names, motor_names, MotorSettings, parameters, plain, settings
+from .stopping import Stop
+from .timeline import Grid, NANOSECONDS
+
+OUTPUT = QoSProfile(depth=10)  # reliable, volatile
+LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+TRANSFORMS = QoSProfile(depth=100)
+# Sensor data, but deep: a depth of 5 loses samples of a 1 kHz IMU when the loop waits 5 ms.
+SENSOR = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+COMMAND = QoSProfile(depth=10)
+MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step
+OURS = ('use_sim_time', 'start_type_description_service')  # parameters of every rclpy node
+WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
+REPEAT_AFTER = 10.0  # [s] before the same thing is said again
+LOOK_FOR_READERS = 0.05  # [s] between looks at who subscribes
+
+
+class Polled(CallbackGroup):
+    """A group no executor may run: its subscriptions are read by the loop."""
+
+    def can_execute(self, entity: Any) -> bool:
+        """Leave every entity to the loop."""
+        return False
+
+    def beginning_execution(self, entity: Any) -> bool:
+        """Never begin."""
+        return False
+
+    def ending_execution(self, entity: Any) -> None:
+        """Nothing has begun."""
+
+
+class Output:
+    """A publisher with its one message, filled and sent only while somebody reads it."""
+
+    def __init__(self, node: Node, kind: type, topic: str,
+                 fill: Callable[[Any, Outcome], None]) -> None:
+        self._publisher = node.create_publisher(
+            kind, topic, OUTPUT, qos_overriding_options=QoSOverridingOptions.with_default_policies())
+        self._message = kind()
+        self._fill = fill
+        self.read = False
+
+    def look(self) -> None:
+        """See whether anybody subscribes."""
+        self.read = self._publisher.get_subscription_count() > 0
+
+    def send(self, outcome: Outcome) -> None:
+        """Publish what the outcome gives."""
+        self._fill(self._message, outcome)
+        self._publisher.publish(self._message)
+
+
+class MotorNode(Node):
+    """
+    The node ``motor``: one session fed from topics, its outcomes published.
+
+    ``cycle`` looks at the clock once, takes what has arrived, takes the steps due and publishes
+    them; the loop of ``serve`` calls it at the rate of the steps. Parameters, services, /clock
+    and diagnostics are served by an executor in another thread, between two cycles.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__('motor', **kwargs)
+        self.lock = Lock()
+        self._values = self._declare()
+        chosen = settings(self._values)
+        self.session = Session(chosen)
+        self.grid = Grid(chosen.rate)
+        self._publish_grid = Grid(chosen.publish_rate) if chosen.publish_rate else None
+        self._tf_grid = Grid(chosen.tf_rate) if chosen.tf_rate else None
+        self._said: dict[str, float] = {}
+        self._silent_since: float | None = None
+        self._looked = -1.0
+        self._sent: deque[int] = deque(maxlen=4096)
+        self._foreign: dict[str, float] = {}
+        self._polled = Polled()
+        self._inputs: list[tuple[Any, type, Callable[[Any], Sequence[Any]]]] = []
+        self._outputs: list[Output] = []
+        self._create_inputs()
+        self._create_outputs()
+        self._create_services()
+        self.diagnostics = Diagnostics(self)
+        for remark in chosen.remarks:
+            self.get_logger().warning(remark)
+
+    # parameters
+
+    def _declare(self) -> dict[str, Any]:
+        """Declare every parameter with its checked value; raise ParameterError for a wrong one."""
+        # The overrides as they came: rclpy ignores unknown names in silence, refuses an int for
+        # a double, and has no public way to ask for them.
+        given = {name: parameter.value for name, parameter in self._parameter_overrides.items()
+                 if name not in OURS and not name.startswith('qos_overrides.')}
+        motors = motor_names(given.get('motors', parameters(())['motors'].default))
+        for stranger in check_names(given, motors):
+            self.get_logger().warning(f'parameter {stranger!r} is not one of ours: not used.')
+        checked = settings(given)
+        values = dict(given)
+        for motor in checked.motors:  # what follows from rotor_inertia is shown as it acts
+            values[f'{motor.name}.inertia'] = motor.model.inertia
+            if any(motor.model.asymmetry):
+                values[f'{motor.name}.asymmetry'] = motor.model.asymmetry
+        declared = {}
+        for name, parameter in parameters(motors).items():
+            value = plain(parameter, values.get(name, parameter.default))
+            descriptor = ParameterDescriptor(description=parameter.description,
+                                             read_only=not parameter.live)
+            if isinstance(parameter.default, float) and 0.0 <= parameter.high < float('inf'):
+                descriptor.floating_point_range = [FloatingPointRange(
+                    from_value=parameter.low, to_value=parameter.high)]
+            self.declare_parameter(name, list(value) if isinstance(value, tuple) else value,
+                                   descriptor, ignore_override=True)
+            declared[name] = value
+        return declared
+
+    def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
+        """Set all or none: refused with the text of the start, used between two steps."""
+        table, ours, passed = parameters(self._motors), {}, []
+        try:
+            for parameter in parameter_list:
+                if parameter.name in table:
+                    value = plain(table[parameter.name], parameter.value)
+                    ours[parameter.name] = value
+                    value = list(value) if isinstance(value, tuple) else value
+                    parameter = Parameter(parameter.name, value=value)
+                passed.append(parameter)
+            chosen = settings({**self._values, **ours})
+        except MotorError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        result = super().set_parameters_atomically(passed)
+        if result.successful and ours:
+            with self.lock:
+                self._values.update(ours)
+                self.session.update(chosen)
+        return result
+
+    @property
+    def _motors(self) -> tuple[str, ...]:
+        return tuple(motor.name for motor in self.session.settings.motors)
+
+    # endpoints
+
+    def _create_inputs(self) -> None:
+        chosen = self.session.settings
+        self._input(TFMessage, '/tf', TRANSFORMS, lambda m: messages.transforms(m, False))
+        self._input(TFMessage, '/tf_static', LATCHED, lambda m: messages.transforms(m, True))
+        sources = (chosen.rate_source, chosen.pose_source)
+        if 'imu' in sources:
+            self._input(Imu, 'imu/data', SENSOR, lambda m: (messages.imu(m),))
+        if 'twist' in sources:
+            self._input(TwistStamped, 'mount_twist', SENSOR, lambda m: (messages.twist(m),))
+        if 'odometry' in sources:
+            self._input(Odometry, 'odom', SENSOR, lambda m: (messages.odometry(m),))
+        self._input(Float64MultiArray, '~/commands', COMMAND, lambda m: (messages.commands(m),))
+        self._input(JointState, '~/joint_command', COMMAND,
+                    lambda m: (messages.joint_command(m),))
+        for motor in chosen.motors:
+            for link in ('rotor', 'stator'):
+                self._input(WrenchStamped, f'~/{motor.name}/{link}_wrench', COMMAND,
+                            lambda m, name=motor.name, link=link: (messages.load(m, name, link),))
+
+    def _input(self, kind: type, topic: str, qos: QoSProfile,
+               read: Callable[[Any], Sequence[Any]]) -> None:
+        options = (None if topic.startswith('/tf') else
+                   QoSOverridingOptions.with_default_policies())
+        subscription = self.create_subscription(
+            kind, topic, lambda _: None, qos, callback_group=self._polled,
+            qos_overriding_options=options)
+        self._inputs.append((subscription, kind, read))
+
+    def _create_outputs(self) -> None:
+        chosen = self.session.settings
+        mount = chosen.mount_frame
+        names = [motor.joint for motor in chosen.motors]
+
+        def output(kind: type, topic: str, fill: Callable[[Any, Outcome], None]) -> None:
+            self._outputs.append(Output(self, kind, topic, fill))
+
+        def wrenches(topic: str, of: Callable[[Outcome], Any]) -> None:
+            output(WrenchStamped, topic,
+                   lambda m, o: messages.put_wrench(m, o.stamp_ns, mount, of(o)))
+
+        def vectors(topic: str, of: Callable[[Outcome], Any]) -> None:
+            output(Vector3Stamped, topic,
+                   lambda m, o: messages.put_vector(m, o.stamp_ns, mount, of(o)))
+
+        def twists(topic: str, of: Callable[[Outcome], Any]) -> None:
+            output(TwistStamped, topic,
+                   lambda m, o: messages.put_angular(m, o.stamp_ns, mount, of(o)))
+
+        def inertias(topic: str, of: Callable[[Outcome], Any]) -> None:
+            output(InertiaStamped, topic,
+                   lambda m, o: messages.put_inertia(m, o.stamp_ns, mount, of(o)))
+
+        wrenches('~/reaction', Outcome.reaction)
+        wrenches('~/mount_wrench', Outcome.mount_wrench)
+        vectors('~/momentum', Outcome.momentum)
+        output(JointState, 'joint_states', lambda m, o: messages.put_joints(m, o, names))
+        for i, motor in enumerate(chosen.motors):
+            own = f'~/{motor.name}'
+            output(Float64, f'{own}/spin', lambda m, o, i=i: messages.put_number(m, o.steps[i].state.spin))
+            wrenches(f'{own}/reaction', lambda o, i=i: o.reaction(i))
+            wrenches(f'{own}/mount_wrench', lambda o, i=i: o.mount_wrench(i))
+            vectors(f'{own}/momentum', lambda o, i=i: o.momentum(i))
+            twists(f'{own}/stator_twist',
+                   lambda o, i=i: o.in_mount(o.steps[i].stator_angular_velocity))
+            twists(f'{own}/rotor_twist',
+                   lambda o, i=i: o.in_mount(o.steps[i].rotor_angular_velocity))
+            inertias(f'{own}/asymmetry', lambda o, i=i: o.tensor_in_mount(o.steps[i].asymmetry_now))
+            inertias(f'{own}/asymmetry_next',
+                     lambda o, i=i: o.tensor_in_mount(o.steps[i].asymmetry_next))
+        self._parents = {frame: parent for motor in chosen.motors for frame, parent in
+                         ((motor.stator_frame, mount), (motor.rotor_frame, motor.stator_frame))}
+        self._tf = self._tf_static = None
+        if chosen.publish_tf:
+            self._tf = self.create_publisher(TFMessage, '/tf', TRANSFORMS)
+            self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
+            self._rotors = TFMessage(transforms=[TransformStamped() for _ in chosen.motors])
+
+    def _create_services(self) -> None:
+        self.create_service(Trigger, '~/reset', self._on_reset)
+        self.create_service(SetBool, '~/pause', self._on_pause)
+        self.create_service(SetBool, '~/enable', self._on_enable)
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        with self.lock:
+            self.session.reset()
+        response.success, response.message = True, 'initial angle and spin'
+        return response
+
+    def _on_pause(self, request: Any, response: Any) -> Any:
+        with self.lock:
+            self.session.paused = request.data
+        response.success = True
+        response.message = 'time is held' if request.data else 'time goes on'
+        return response
+
+    def _on_enable(self, request: Any, response: Any) -> Any:
+        with self.lock:
+            self.session.enabled = request.data
+        response.success = True
+        response.message = 'commands act' if request.data else 'torque 0, the rotors coast'
+        return response
+
+    # one cycle
+
+    def cycle(self) -> list[Outcome]:
+        """Look at the clock once, take the inputs that are there, take the steps due, publish."""
+        now_ns = self.get_clock().now().nanoseconds
+        with self.lock:
+            self._drain(now_ns)
+            outcomes = self.session.advance_to(now_ns)
+            self._look(time.monotonic())
+            if now_ns > 0 and self._tf_static is not None:
+                self._send_stators(now_ns)
+            for outcome in outcomes:
+                self._publish(outcome)
+            self._know_our_own()
+            self._report(bool(outcomes))
+        return outcomes
+
+    def _drain(self, now_ns: int) -> None:
+        take = self.session.take
+        for subscription, kind, read in self._inputs:
+            handle = subscription.handle
+            with handle:
+                for _ in range(MOST_A_CYCLE):
+                    try:
+                        taken = handle.take_message(kind, False)
+                        if taken is None:
+                            break
+                        items = read(taken[0])
+                    except (UnicodeDecodeError, ValueError, OverflowError) as error:
+                        self.session.counts[subscription.topic_name, 'unreadable'] += 1
+                        self.session.news.setdefault(
+                            f'{subscription.topic_name} unreadable',
+                            f'{subscription.topic_name}: a message cannot be read ({error}); not used')
+                        continue
+                    for item in items:
+                        take(item, now_ns)
+
+    def _look(self, now: float) -> None:
+        if now - self._looked >= LOOK_FOR_READERS:
+            self._looked = now
+            for output in self._outputs:
+                output.look()
+
+    def _send_stators(self, now_ns: int) -> None:
+        """Send where the stators sit, once, in one message: it is latched."""
+        chosen, message = self.session.settings, TFMessage()
+        for motor in chosen.motors:
+            transform = TransformStamped()
+            messages.put_transform(transform, now_ns, chosen.mount_frame, motor.stator_frame,
+                                   motor.model.placement)
+            message.transforms.append(transform)
+        self._sent.append(now_ns)
+        self._tf_static.publish(message)
+        self.static_publisher, self._tf_static = self._tf_static, None
+
+    def _publish(self, outcome: Outcome) -> None:
+        start, stamp = outcome.start_ns, outcome.stamp_ns
+        if self._publish_grid is None or self._publish_grid.crossed(start, stamp):
+            for output in self._outputs:
+                if output.read:
+                    output.send(outcome)
+        if self._tf is not None and (self._tf_grid is None or self._tf_grid.crossed(start, stamp)):
+            for i, motor in enumerate(self.session.settings.motors):
+                messages.put_rotor(self._rotors.transforms[i], outcome, i, motor)
+            self._sent.append(outcome.stamp_ns)
+            self._tf.publish(self._rotors)
+
+    @property
+    def foreign(self) -> list[str]:
+        """Return which of our frames somebody else has published of late."""
+        now = time.monotonic()
+        return sorted(child for child, seen in self._foreign.items() if now - seen < REPEAT_AFTER)
+
+    def _know_our_own(self) -> None:
+        """Look through the transforms of our frames that came in: all should be ours."""
+        chosen, returned = self.session.settings, self.session.ours
+        while returned:
+            item = returned.popleft()
+            ours = item.stamp in self._sent and item.parent == self._parents[item.child]
+            if chosen.publish_tf and not ours:
+                self._foreign[item.child] = time.monotonic()
+                self.session.news['foreign'] = (
+                    f'somebody else publishes our frame {item.child!r} (under {item.parent!r}): '
+                    'set publish_tf to false, or rename one of the two')
+
+    # what is said
+
+    def _report(self, stepped: bool) -> None:
+        news = self.session.news
+        now = time.monotonic()
+        if stepped:
+            self._silent_since = None
+        else:
+            if self._silent_since is None:
+                self._silent_since = now
+            if now - self._silent_since > WAIT_BEFORE_WARNING:
+                news['waiting'] = f'no steps: {self.session.waiting}'
+        if news:
+            for kind, text in news.items():
+                if now - self._said.get(kind, -REPEAT_AFTER) >= REPEAT_AFTER:
+                    self._said[kind] = now
+                    self.get_logger().warning(text)
+            news.clear()
+
+
+def serve(stop: Stop, args: list[str] | None = None) -> int:
+    """Run a motor node until ``stop`` is set; return the exit code."""
+    node = None
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        node = MotorNode()
+        with Served(node) as served:
+            loop(node, stop, served)
+        return 0
+    except (MotorError, ParameterException, RCLError) as error:
+        print(f'motor: {plain_line(error)}', file=sys.stderr)
+        return 1
+    except ExternalShutdownException:
+        return 0
+    except Exception:  # a failing step ends the process, so that respawn works
+        traceback.print_exc()
+        return 1
+    finally:
+        if node is not None:
+            node.destroy_node()
+        rclpy.try_shutdown()
+
+
+class Served:
+    """An executor in a thread of its own for parameters, services, /clock and diagnostics."""
+
+    def __init__(self, node: Node) -> None:
+        self._executor = SingleThreadedExecutor(context=node.context)
+        self._executor.add_node(node)
+        self.failure: BaseException | None = None
+        self._thread = Thread(target=self._spin, name='executor', daemon=True)
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            pass
+        except BaseException as error:  # said by the loop, in the thread that ends the process
+            self.failure = error
+
+    def __enter__(self) -> Served:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(timeout_sec=0.5)
+        self._thread.join(0.5)
+
+
+def loop(node: MotorNode, stop: Stop, served: Served) -> None:
+    """
+    Cycle at the rate of the steps until asked to stop.
+
+    Wakes at the ends of the steps on the node's clock (plus ``settle``), so that no delay adds
+    up and the phase is that of the grid. Under ``use_sim_time`` the clock moves by messages:
+    then it wakes at the rate on a steady clock and the steps follow the clock.
+    """
+    steady = Clock(clock_type=ClockType.STEADY_TIME)
+    while not stop:
+        if served.failure is not None:
+            raise served.failure
+        simulated = node.get_clock().ros_time_is_active
+        clock = steady if simulated else node.get_clock()
+        settle = 0 if simulated else node.session.settings.settle
+        now_ns = clock.now().nanoseconds
+        due_ns = node.grid.time_ns(node.grid.tick(now_ns - settle) + 1) + settle
+        while not stop:
+            wait_ns = due_ns - now_ns
+            if not 0 < wait_ns <= NANOSECONDS * 10:
+                break
+            time.sleep(min(wait_ns / NANOSECONDS, 0.05))
+            before_ns, now_ns = now_ns, clock.now().nanoseconds
+            if now_ns < before_ns:
+                break  # the clock went back: the session sees to it
+        node.diagnostics.woke(now_ns - due_ns)
+        node.cycle()
+
+
+def plain_line(error: BaseException) -> str:
+    """Return an error of ours or of rclpy as one line that says what to do."""
+    line = ' '.join(str(error).split())
+    if 'parameter file' in line or 'yaml' in line.lower() or 'Sequence should be of same type' in line:
+        line += ' Numbers of one list must all be written with a decimal point, as [0.0, 0.5, 1.0].'
+    return line

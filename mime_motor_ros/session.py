@@ -1,0 +1,612 @@
+"""
+The rules of time: stamped inputs in, in any order; steps out. The same object live and offline.
+
+A session is told of inputs (``take``) and how far time has come (``advance_to``). It decides
+which steps are due, which sample each of them reads, what is too old, and what happens when
+the clock jumps. It knows no ROS, no clock of its own and no file.
+
+Rules, by the numbers used in the code and the tests:
+
+1. A step that ends at t reads, of every input, the newest sample stamped at or before t.
+2. ``step_on: timer`` steps on the grid of ``rate``; ``imu`` from one rate stamp to the next.
+3. Steps due come from elapsed time; more than ``max_gap`` at once is left out and reported.
+4. A clock that goes back drops the inputs and holds or resets the state. Time 0 is no time.
+5. Stamp 0 is the time of receipt; older than one already read, or too far ahead, is refused.
+6. What is not finite, not a rotation, not a frame, not reported or not ours is refused.
+7. The rate is turned from the frame of its message into the world.
+8. Without a fresh pose and rate there are no steps; without a fresh command no torque.
+9. A step is taken ``settle`` after its end; what arrives behind it is late and read by the next.
+10. No input makes an output that is not finite.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from math import atan2, isfinite, sqrt
+from typing import Any, NamedTuple
+
+from .energy import Energy
+from .errors import FrameError
+from .frames import FrameTree
+from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
+from .model import advance, compose, Pose, Step, StepInputs, Wrench
+from .settings import Settings
+from .timeline import Grid, NANOSECONDS, Stream
+from .vector import (
+    about, add, conjugate, cross, Matrix, multiply, normalized, Quaternion, rotate, subtract, turned, Vector)
+
+NO_WRENCH = Wrench()
+STILL = ORIGIN = (0.0, 0.0, 0.0)
+SOURCES: dict[type, str] = {
+    Transform: 'tf', Imu: 'imu', Twist: 'twist', Odometry: 'odometry', Commands: 'commands',
+    JointCommand: 'joint_command'}
+WORDS = {
+    'repeated': 'the stamp of one that was there already',
+    'old': 'older than one already used',
+    'late': 'behind the step that should have read it',
+    'full': 'too many at once',
+}
+USUAL = frozenset({'late', 'repeated'})
+"""What is counted but not worth a line: two drivers in three repeat a stamp now and then."""
+
+
+class Refused(Exception):
+    """An input that is not used: the reason it is counted under and the words that say it."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+class Outcome(NamedTuple):
+    """
+    One step of all motors, and what it gives to the outside.
+
+    ``steps`` hold vectors in world axes; the methods give them in mount axes, wrenches about
+    the mount's origin, for one motor or (index None) summed over all.
+    """
+
+    start_ns: int
+    """Where the step began [ns]; nothing else lies between the two."""
+    stamp_ns: int
+    """Where the step ended [ns]: the time of the state."""
+    dt: float
+    """Length of the step [s]."""
+    mount: Pose
+    """Pose of the mount in the world at the end of the step."""
+    rate: Vector
+    """Angular velocity of the mount, world axes [rad/s]."""
+    torques: tuple[float, ...]
+    """Torque that acted, a motor [N m]."""
+    steps: tuple[Step, ...]
+
+    def reaction(self, motor: int | None = None) -> Wrench:
+        """Return the reaction on the mount in mount axes [N, N m]: equation (10)."""
+        return self._wrench([step.reaction for step in self._of(motor)])
+
+    def mount_wrench(self, motor: int | None = None) -> Wrench:
+        """Return what a real mount would feel, in mount axes [N, N m]: equation (14)."""
+        return self._wrench([step.mount_wrench for step in self._of(motor)])
+
+    def momentum(self, motor: int | None = None) -> Vector:
+        """Return the spin momentum in mount axes [N m s]: equation (11)."""
+        return self.in_mount(_sum([step.momentum for step in self._of(motor)]))
+
+    def in_mount(self, vector: Vector) -> Vector:
+        """Return a vector of world axes in mount axes."""
+        return rotate(conjugate(self.mount.orientation), vector)
+
+    def tensor_in_mount(self, rows: Matrix) -> Matrix:
+        """Return a tensor of world axes in mount axes, by rows."""
+        return turned(conjugate(self.mount.orientation), rows)
+
+    def rotor_in_stator(self, motor: int, axis: Vector) -> Pose:
+        """Return the pose of the rotor in its stator: a turn about the axis."""
+        return Pose(ORIGIN, about(axis, self.steps[motor].state.angle))
+
+    def _of(self, motor: int | None) -> tuple[Step, ...]:
+        return self.steps if motor is None else (self.steps[motor],)
+
+    def _wrench(self, wrenches: list[Wrench]) -> Wrench:
+        force = self.in_mount(_sum([wrench.force for wrench in wrenches]))
+        return Wrench(force, self.in_mount(_sum([wrench.torque for wrench in wrenches])))
+
+
+def _sum(vectors: list[Vector]) -> Vector:
+    total = vectors[0]
+    for vector in vectors[1:]:
+        total = add(total, vector)
+    return total
+
+
+class Session:
+    """
+    Motors on one mount, stepped through time by stamped inputs.
+
+    Attributes
+    ----------
+    states : one MotorState a motor
+    counts : Counter of (input, reason) for all that was refused, late or repeated
+    gaps, jumps, steps, caught_up : what has happened to time so far
+    waiting : why the last step due was not taken, '' when it was
+    news : what is to be said, by kind; the edge takes it out and decides how often
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.states = [motor.initial for motor in settings.motors]
+        self.energy = [Energy() for _ in settings.motors]
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.news: dict[str, str] = {}
+        self.steps = self.caught_up = self.gaps = self.jumps = 0
+        self.waiting = 'nothing yet'
+        self.paused = False
+        self.enabled = True
+        self.pose_stamp: int | None = None
+        self.rate_stamp: int | None = None
+        self.command_stamp: int | None = None
+
+        self.grid = Grid(settings.rate)
+        self.frames = FrameTree()
+        self._said: set[str] = set()
+        self.ours: deque[Transform] = deque(maxlen=256)
+        self._answers: list[str] = []
+        self._before_clock: deque[Any] = deque(maxlen=4096)
+        self._now = self._advanced = self._end = self._tick = 0
+        self._rate: Stream[tuple[str, Vector]] = Stream()
+        self._pose: Stream[tuple[str, str, Pose]] = Stream()
+        count = len(settings.motors)
+        self._commands: list[Stream[float]] = [Stream() for _ in range(count)]
+        self._loads: dict[tuple[int, str], Stream[tuple[str, Wrench]]] = {
+            (i, link): Stream() for i in range(count) for link in ('stator', 'rotor')}
+        self._index = {name: i for i, motor in enumerate(settings.motors)
+                       for name in (motor.name, motor.joint)}
+        self._own = {frame: i for i, motor in enumerate(settings.motors)
+                     for frame in (motor.stator_frame, motor.rotor_frame)}
+        self._streams: list[Stream[Any]] = [self._rate, self._pose, *self._commands,
+                                            *self._loads.values()]
+        self._takers: dict[type, Callable[[Any], None]] = {
+            Transform: self._take_transform, Imu: self._take_imu, Twist: self._take_twist,
+            Odometry: self._take_odometry, Commands: self._take_commands,
+            JointCommand: self._take_joint_command, Load: self._take_load}
+        self._forget()
+
+    # what the outside may do between two steps
+
+    def update(self, settings: Settings) -> None:
+        """Use other values of the parameters that may change while running."""
+        for i, (old, new) in enumerate(zip(self.settings.motors, settings.motors)):
+            if old.model != new.model:
+                self.energy[i] = Energy()
+        self.settings = settings
+
+    def reset(self) -> None:
+        """Put every motor back to its initial angle and spin; time and inputs go on."""
+        self.states = [motor.initial for motor in self.settings.motors]
+        self.energy = [Energy() for _ in self.settings.motors]
+
+    @property
+    def still(self) -> bool:
+        """Tell whether the mount has the world's own frame and cannot move."""
+        return self.settings.world_frame == self.settings.mount_frame
+
+    @property
+    def now_ns(self) -> int:
+        """Return how far time has come [ns], 0 before the first."""
+        return self._now
+
+    # inputs
+
+    def take(self, item: Any, now_ns: int) -> bool:
+        """
+        Take one input, received now; return whether steps will read it.
+
+        Never raises for what the input holds: what is wrong is counted and said.
+        """
+        self._observe(now_ns)
+        if not self._now:
+            if not getattr(item, 'static', False):
+                self._before_clock.append(item)
+                return True
+        answers = self._answers
+        answers.clear()
+        try:
+            self._takers[type(item)](item)
+        except Refused as refused:
+            self._refuse(item, refused.reason, str(refused))
+        for answer in answers:
+            if answer:
+                self._refuse(item, answer, WORDS[answer])
+        return '' in answers or 'late' in answers
+
+    def _refuse(self, item: Any, reason: str, text: str) -> None:
+        source = f'{item.motor} {item.link}_wrench' if type(item) is Load else SOURCES[type(item)]
+        self.counts[source, reason] += 1
+        if reason not in USUAL:
+            self.news.setdefault(f'{source} {reason}', f'{source}: {text}; not used')
+
+    def _once(self, key: str, text: str) -> None:
+        if key not in self._said and len(self._said) < 256:
+            self._said.add(key)
+            self.news[key] = text
+
+    def _take_transform(self, item: Transform) -> None:
+        parent, child = self._frame(item.parent), self._frame(item.child)
+        if parent == child:
+            raise Refused('frame', f'a transform of {child!r} to itself')
+        if child in self._own:  # our own, come back; or somebody else's of the same name
+            self.ours.append(item._replace(parent=parent, child=child))
+            return
+        pose = Pose(_finite(item.position), _unit(item.orientation))
+        stamp = item.stamp or self._now if item.static else self._stamp(item.stamp)
+        read = None if item.static else self.frames.newest_stamp(child, self._end)
+        if read is not None and stamp <= read:
+            self._answers.append('repeated' if stamp == read else 'old')
+            return
+        answer = self.frames.insert(stamp, parent, child, pose, item.static)
+        self._answered('' if answer == 'inserted' or item.static else answer, stamp)
+
+    def _take_imu(self, item: Imu) -> None:
+        frame = self._frame(item.frame)
+        if self.settings.rate_source == 'imu':
+            try:
+                _reported(item.covariance, 'angular_velocity_covariance')
+                self._offer(self._rate, item.stamp, (frame, _finite(item.angular_velocity)))
+            except Refused as refused:  # the orientation may still be good
+                self._refuse(item, refused.reason, str(refused))
+        if self.settings.pose_source == 'imu':
+            _reported(item.orientation_covariance, 'orientation_covariance')
+            pose = Pose(STILL, _unit(item.orientation))
+            self._offer(self._pose, item.stamp, (self.settings.world_frame, frame, pose))
+
+    def _take_twist(self, item: Twist) -> None:
+        if self.settings.rate_source == 'twist':
+            value = (self._frame(item.frame), _finite(item.angular_velocity))
+            self._offer(self._rate, item.stamp, value)
+
+    def _take_odometry(self, item: Odometry) -> None:
+        frame, child = self._frame(item.frame), self._frame(item.child)
+        if frame == child:
+            raise Refused('frame', f'an odometry of {child!r} in itself')
+        pose = Pose(_finite(item.position), _unit(item.orientation))
+        value = (child, _finite(item.angular_velocity))
+        if self.settings.pose_source == 'odometry':
+            self._offer(self._pose, item.stamp, (frame, child, pose))
+        if self.settings.rate_source == 'odometry':
+            self._offer(self._rate, item.stamp, value)
+
+    def _take_commands(self, item: Commands) -> None:
+        if len(item.torques) != len(self._commands):
+            raise Refused('size', f'{len(item.torques)} torques for {len(self._commands)} motors')
+        for stream, torque in zip(self._commands, _finite(item.torques)):
+            self._offer(stream, 0, torque, said=False)
+
+    def _take_joint_command(self, item: JointCommand) -> None:
+        if not item.names or len(item.torques) != len(item.names):
+            raise Refused('size', f'{len(item.names)} names with {len(item.torques)} efforts')
+        unknown = [name for name in item.names if name not in self._index]
+        if unknown:
+            raise Refused('name', f'no joint {unknown[0]!r}, there are '
+                          + ', '.join(motor.joint for motor in self.settings.motors))
+        _finite(item.torques)
+        for name, torque in zip(item.names, item.torques):
+            self._offer(self._commands[self._index[name]], item.stamp, torque)
+
+    def _take_load(self, item: Load) -> None:
+        stream = self._loads.get((self._index.get(item.motor, -1), item.link))
+        if stream is None:
+            raise Refused('name', f'no motor {item.motor!r}')
+        wrench = Wrench(_finite(item.force), _finite(item.torque))
+        self._offer(stream, item.stamp, (self._frame(item.frame), wrench))
+
+    def _offer(self, stream: Stream[Any], stamp: int, value: Any, said: bool = True) -> None:
+        used = self._stamp(stamp, said)
+        self._answered(stream.offer(used, value, newer=not stamp), used)
+
+    def _answered(self, answer: str, stamp: int) -> None:
+        """Note what became of a sample; one that a step taken should have read is late: rule 9."""
+        self._answers.append(answer or ('late' if 0 < stamp <= self._end else ''))
+
+    def _stamp(self, stamp: int, said: bool = True) -> int:
+        """Return the stamp to use: rule 5."""
+        if stamp == 0:
+            if said:
+                self._once('stamp 0', 'an input has stamp 0: its time of receipt is used')
+            # After the steps already taken, so that it is read by the next one.
+            return max(self._now, self._end + 1)
+        if stamp < 0 or stamp - self._now > self.settings.max_gap:
+            ahead = (stamp - self._now) / NANOSECONDS
+            raise Refused('future', f'stamp is {ahead:.3f} s ahead of the clock')
+        return stamp
+
+    def _frame(self, frame: str) -> str:
+        if frame.startswith('/'):
+            self._once(f'slash {frame}', f"the leading '/' of frame {frame!r} is left out")
+            frame = frame[1:]
+        if not frame or frame.startswith('/'):
+            raise Refused('frame', f'{frame!r} is not a frame id')
+        return frame
+
+    # time
+
+    def advance_to(self, now_ns: int) -> list[Outcome]:
+        """Take the steps due by now and return them in order."""
+        self._observe(now_ns)
+        if not self._now:
+            self.waiting = 'no clock yet'
+            return []
+        horizon = self._now - self.settings.settle
+        made = []
+        if self.settings.step_on == 'imu':
+            for stamp in self._rate.waiting(horizon):
+                outcome = self._step_between(self._rate.stamp, stamp)
+                if outcome:
+                    made.append(outcome)
+        else:
+            last = self.grid.tick(horizon)
+            if self._now - self._advanced > self.settings.max_gap:
+                self._gap(self._now - self._advanced)
+                self._tick = max(self._tick, last)
+            for tick in range(self._tick + 1, last + 1):
+                outcome = self._step(self.grid.time_ns(tick - 1), self.grid.time_ns(tick),
+                                     self.grid.dt)
+                if outcome:
+                    made.append(outcome)
+            self._tick = max(self._tick, last)
+            self.caught_up += max(0, len(made) - 1)
+        self._advanced = self._now
+        return made
+
+    def _observe(self, now_ns: int) -> None:
+        """See how far time has come: its start, and whether it went back (rule 4)."""
+        if now_ns <= 0 or now_ns == self._now:
+            return
+        if not self._now:
+            self._begin(now_ns)
+            waiting, self._before_clock = self._before_clock, deque(maxlen=4096)
+            for item in waiting:
+                self.take(item, now_ns)
+        elif now_ns < self._now:
+            self.jumps += 1
+            self.news['clock'] = (
+                f'the clock went back by {(self._now - now_ns) / NANOSECONDS:.3f} s: inputs dropped, '
+                f'angle and spin {"held" if self.settings.on_time_jump == "hold" else "reset"}')
+            if self.settings.on_time_jump == 'reset':
+                self.reset()
+            self._forget()
+            self._begin(now_ns)
+        self._now = now_ns
+
+    def _begin(self, now_ns: int) -> None:
+        self._now = self._advanced = now_ns
+        self._tick = self.grid.tick(now_ns - self.settings.settle)
+
+    def _forget(self) -> None:
+        """Drop every input but the static transforms, which nobody sends again."""
+        for stream in self._streams:
+            stream.clear()
+        self.frames.clear()
+        self._end = 0
+        self._turned: tuple[int, Pose] | None = None
+        self._turning: tuple[int, Vector] | None = None
+
+    def _gap(self, length_ns: int) -> None:
+        self.gaps += 1
+        self.news['gap'] = (f'{length_ns / NANOSECONDS:.3f} s passed at once, more than max_gap: '
+                            'not integrated, angle and spin held')
+
+    def _step_between(self, start_ns: int | None, stamp_ns: int) -> Outcome | None:
+        """Step from one rate stamp to the next; the first only starts the clock: rule 2."""
+        length = stamp_ns - start_ns if start_ns is not None else 0
+        if 0 < length <= min(self.settings.max_gap, self.settings.rate_timeout):
+            return self._step(stamp_ns - length, stamp_ns, length / NANOSECONDS)
+        if length > self.settings.max_gap:
+            self._gap(length)
+        self._read(stamp_ns)
+        self.waiting = 'the first rate after silence only starts the clock'
+        return None
+
+    def _read(self, time_ns: int) -> None:
+        for stream in self._streams:
+            stream.read(time_ns)
+        self._end = time_ns
+
+    def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Outcome | None:
+        """Take the step that ends at a stamp, or say in ``waiting`` why there is none."""
+        self._read(stamp_ns)
+        mount, rate = self._mount(stamp_ns), None
+        if mount is not None:
+            rate = self._mount_rate(stamp_ns, mount)
+        if self.paused:
+            self.waiting = 'paused by ~/pause'
+        if mount is None or rate is None or self.paused:
+            return None
+        torques, steps = [], []
+        for i, motor in enumerate(self.settings.motors):
+            torque = self._torque(i, stamp_ns) if self.enabled else 0.0
+            stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
+            inputs = StepInputs(mount, rate, torque, stator, rotor)
+            torques.append(torque)
+            steps.append(advance(motor.model, self.states[i], inputs, dt))
+        outcome = Outcome(start_ns, stamp_ns, dt, mount, rate, tuple(torques), tuple(steps))
+        if not _all_finite(outcome):
+            self.counts['step', 'overflow'] += 1
+            self.news['overflow'] = ('inputs too large to compute with: step left out, '
+                                     'angle and spin held')
+            self.waiting = 'inputs too large to compute with'
+            return None
+        for i, motor in enumerate(self.settings.motors):
+            self.energy[i].add(motor.model, self.states[i], torques[i], steps[i], dt)
+            self.states[i] = steps[i].state
+        self.steps += 1
+        self.waiting = ''
+        return outcome
+
+    # what a step reads
+
+    def _mount(self, time_ns: int) -> Pose | None:
+        """Return the pose of the mount that a step ending now reads, None when there is none."""
+        world, mount = self.settings.world_frame, self.settings.mount_frame
+        try:
+            if self.settings.pose_source == 'tf':
+                stamp, pose = self.frames.newest(world, mount, time_ns)
+            else:
+                stamp, pose = self._pose.stamp, Pose()
+                if self._pose.value is None:
+                    self.waiting = f'no {self.settings.pose_source} message yet for the mount pose'
+                    return None
+                frame, child, pose = self._pose.value
+                pose = compose(compose(self._connect(world, frame, time_ns), pose),
+                               self._connect(child, mount, time_ns))
+        except FrameError as error:
+            self.waiting = f'mount pose: {error}'
+            return None
+        self.pose_stamp = stamp
+        if stamp is not None and time_ns - stamp > self.settings.pose_timeout:
+            self.waiting = f'the mount pose is {(time_ns - stamp) / NANOSECONDS:.3f} s old'
+            return None
+        return Pose(pose.position, normalized(pose.orientation))
+
+    def _mount_rate(self, time_ns: int, mount: Pose) -> Vector | None:
+        """Return the mount's angular velocity in world axes: rule 7."""
+        source = self.settings.rate_source
+        if source == 'zero':
+            return STILL
+        if source == 'tf':
+            known = self._rate_from_poses(mount)
+        else:
+            known = self._rate_from_message(time_ns, mount)
+        if known is None:
+            return None
+        self.rate_stamp, rate = known
+        if time_ns - self.rate_stamp > self.settings.rate_timeout:
+            age = (time_ns - self.rate_stamp) / NANOSECONDS
+            self.waiting = f'the mount rate ({source}) is {age:.3f} s old'
+            return None
+        return rate
+
+    def _rate_from_message(self, time_ns: int, mount: Pose) -> tuple[int, Vector] | None:
+        stamp, value = self._rate.stamp, self._rate.value
+        if stamp is None or value is None:
+            self.waiting = f'no {self.settings.rate_source} message yet for the mount rate'
+            return None
+        frame, rate = value
+        if frame == self.settings.world_frame:
+            return stamp, rate
+        try:
+            sensor = self._connect(self.settings.mount_frame, frame, time_ns)
+        except FrameError as error:
+            self.waiting = f'mount rate: {error}'
+            return None
+        return stamp, rotate(mount.orientation, rotate(sensor.orientation, rate))
+
+    def _rate_from_poses(self, mount: Pose) -> tuple[int, Vector] | None:
+        """Return the rate that turned the mount from the pose before to this one."""
+        stamp = self.pose_stamp
+        if stamp is None:
+            return self._end, STILL  # a static chain stands still
+        if self._turned is None or self._turned[0] != stamp:
+            before, self._turned = self._turned, (stamp, mount)
+            self._turning = None
+            if before is not None and 0 < stamp - before[0] <= self.settings.pose_timeout:
+                seconds = (stamp - before[0]) / NANOSECONDS
+                self._turning = (stamp, _turn(before[1], mount, seconds))
+        if self._turning is None:
+            self.waiting = 'one pose more is needed for the mount rate'
+        return self._turning
+
+    def _connect(self, target: str, source: str, time_ns: int) -> Pose:
+        """Return the pose of one frame in another, not older than ``pose_timeout``."""
+        if target == source:
+            return Pose()
+        stamp, pose = self.frames.newest(target, source, time_ns)
+        if stamp is not None and time_ns - stamp > self.settings.pose_timeout:
+            age = (time_ns - stamp) / NANOSECONDS
+            raise FrameError(f'the transform from {source!r} to {target!r} is {age:.3f} s old')
+        return pose
+
+    def _torque(self, motor: int, time_ns: int) -> float:
+        """Return the command that acts: the newest, or 0 when there is none or it is too old."""
+        stream = self._commands[motor]
+        if stream.value is None or not self._fresh(stream.stamp, time_ns):
+            return 0.0
+        return stream.value
+
+    def _fresh(self, stamp: int | None, time_ns: int) -> bool:
+        timeout = self.settings.command_timeout
+        return stamp is not None and (not timeout or time_ns - stamp <= timeout)
+
+    def _load(self, motor: int, link: str, mount: Pose) -> Wrench:
+        """Return a load in world axes about the link's origin: rotated, and moved by its arm."""
+        stream = self._loads[motor, link]
+        if stream.value is None or not self._fresh(stream.stamp, self._end):
+            return NO_WRENCH
+        frame, wrench = stream.value
+        settings = self.settings.motors[motor]
+        stator = compose(mount, settings.model.placement)
+        try:
+            origin = self._place(frame, mount)
+        except FrameError as error:
+            self.news[f'load {motor}'] = f'{settings.name} {link}_wrench: {error}; taken as zero'
+            return NO_WRENCH
+        force = rotate(origin.orientation, wrench.force)
+        torque = rotate(origin.orientation, wrench.torque)
+        arm = subtract(origin.position, stator.position)
+        return Wrench(force, add(torque, cross(arm, force)))
+
+    def _place(self, frame: str, mount: Pose) -> Pose:
+        """Return the pose of any frame in the world, our own stators and rotors among them."""
+        if frame == self.settings.world_frame:
+            return Pose()
+        if frame not in self._own:
+            return compose(mount, self._connect(self.settings.mount_frame, frame, self._end))
+        i = self._own[frame]
+        motor = self.settings.motors[i]
+        stator = compose(mount, motor.model.placement)
+        if frame == motor.stator_frame:
+            return stator
+        turned = about(motor.model.axis, self.states[i].angle)
+        return Pose(stator.position, multiply(stator.orientation, turned))
+
+
+def _finite(numbers: tuple[float, ...]) -> Any:
+    for number in numbers:
+        if not isfinite(number):
+            raise Refused('non-finite', f'{number} is not finite')
+    return numbers
+
+
+def _unit(quaternion: Quaternion) -> Quaternion:
+    x, y, z, w = _finite(quaternion)
+    length = sqrt(x * x + y * y + z * z + w * w)
+    if not abs(length - 1.0) <= 1e-2:
+        raise Refused('quaternion', f'a quaternion of length {length:.6g}, not 1')
+    return (x / length, y / length, z / length, w / length)
+
+
+def _reported(covariance: float, field: str) -> None:
+    _finite((covariance,))
+    if abs(covariance + 1.0) < 1e-9:
+        raise Refused('covariance', f'{field}[0] is -1: the sender does not report it')
+
+
+def _turn(before: Pose, after: Pose, seconds: float) -> Vector:
+    """Return the constant rate, world axes, that turns one orientation into another."""
+    x, y, z, w = multiply(after.orientation, conjugate(before.orientation))
+    if w < 0.0:
+        x, y, z, w = -x, -y, -z, -w
+    size = sqrt(x * x + y * y + z * z)
+    factor = 2.0 * atan2(size, w) / size / seconds if size > 0.0 else 0.0
+    return (factor * x, factor * y, factor * z)
+
+
+def _all_finite(outcome: Outcome) -> bool:
+    """Tell whether every number that leaves is finite; a sum is not where one of them is not."""
+    total = 0.0
+    for step in outcome.steps:
+        for vector in (step.state, step.reaction.force, step.reaction.torque,
+                       step.mount_wrench.torque, step.momentum, step.stator.position,
+                       step.stator_angular_velocity, step.rotor_angular_velocity):
+            total += sum(vector)
+    return isfinite(total)

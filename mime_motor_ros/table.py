@@ -1,0 +1,326 @@
+"""
+A live table of a running motor node in the terminal: ``python -m mime_motor_ros.table``.
+
+It subscribes like any client. ROS is imported only when the table runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+import sys
+import time
+from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
+
+from .errors import MotorError
+from .screen import Motor, norm, plain_line, screen, state_text, Status, View
+from .stopping import leave, Stop
+from .vector import Vector
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+FRAME = 0.1  # s; ten frames a second
+NOT_MOTORS = ('mount pose', 'mount rate', 'command', 'stepping', 'time', 'transforms')
+
+
+@dataclass
+class Tally:
+    """What every single mount wrench told; kept only when a watch is asked to."""
+
+    received: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    peak_force: float = 0.0
+    peak_torque: float = 0.0
+
+    def add(self, stamp_ns: int, force: Vector, torque: Vector) -> None:
+        """Count one mount wrench."""
+        self.first_ns = self.first_ns or stamp_ns
+        self.received += 1
+        self.last_ns = stamp_ns
+        self.peak_force = max(self.peak_force, norm(force))
+        self.peak_torque = max(self.peak_torque, norm(torque))
+
+    @property
+    def seconds(self) -> float:
+        """Return the time between the first stamp and the last [s]."""
+        return (self.last_ns - self.first_ns) * 1e-9
+
+
+class _Read(NamedTuple):
+    subscription: Any
+    kind: type
+    use: Callable[[Any], None]
+
+
+@dataclass
+class _Joint:
+    position: float | None = None
+    velocity: float | None = None
+    effort: float | None = None
+
+
+class Watch:
+    """
+    The newest of all that a motor node publishes, read when asked and not when it comes.
+
+    The subscriptions keep one message each and ask for no acknowledgement, so that the table
+    costs the node as little as a reader can.
+
+    Parameters
+    ----------
+    node
+        The node whose subscriptions are used; it need not be spun.
+    motor
+        The name of the motor node, absolute or in the namespace of ``node``.
+    tally
+        Whether every mount wrench is taken and counted, not only the newest.
+
+    """
+
+    def __init__(self, node: Node, motor: str = 'motor', *, tally: bool = False) -> None:
+        from diagnostic_msgs.msg import DiagnosticArray
+        from geometry_msgs.msg import Vector3Stamped, WrenchStamped
+        from rclpy.qos import QoSProfile, ReliabilityPolicy
+        from sensor_msgs.msg import JointState
+
+        self.node, self.motor = node, motor.rstrip('/')
+        self._newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self._start = time.monotonic()
+        self._seen: float | None = None
+        self._reads: list[_Read] = []
+        self._spins: dict[str, float | None] = {}
+        self._joints: dict[str, _Joint] = {}
+        self._statuses: dict[str, Status] = {}
+        self._momentum: Vector | None = None
+        self._reaction: tuple[Vector, Vector] | None = None
+        self._wrench: tuple[Vector, Vector] | None = None
+        self._counted = tally
+        self.tally = Tally()
+
+        base, name = self.motor.rpartition('/')[::2]
+        self._prefix = f'{name}: '
+        joints = f'{base}/joint_states' if '/' in self.motor else 'joint_states'
+        # Deep enough for 0.1 s at 10 kHz; reliable, or a lost one would look like a lost step.
+        every = QoSProfile(depth=1000)
+        some = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self._read(
+            WrenchStamped,
+            f'{self.motor}/mount_wrench',
+            self._on_wrench,
+            every if tally else self._newest,
+        )
+        self._read(WrenchStamped, f'{self.motor}/reaction', self._on_reaction, self._newest)
+        self._read(Vector3Stamped, f'{self.motor}/momentum', self._on_momentum, self._newest)
+        self._read(JointState, joints, self._on_joints, self._newest)
+        self._read(DiagnosticArray, '/diagnostics', self._on_diagnostics, some)
+
+    def _read(self, kind: type, topic: str, use: Callable[[Any], None], qos: Any) -> None:
+        subscription = self.node.create_subscription(kind, topic, lambda _: None, qos)
+        self._reads.append(_Read(subscription, kind, use))
+
+    def poll(self) -> None:
+        """Take what has come."""
+        for read in tuple(self._reads):
+            handle = read.subscription.handle
+            with handle:
+                while (taken := handle.take_message(read.kind, False)) is not None:
+                    read.use(taken[0])
+
+    def view(self) -> View:
+        """Return what is known now."""
+        now = time.monotonic()
+        return View(
+            node=self.motor,
+            seconds=now - self._start,
+            age=None if self._seen is None else now - self._seen,
+            publishers=self.node.count_publishers(f'{self.motor}/mount_wrench'),
+            motors=self._motors(),
+            momentum=self._momentum,
+            reaction=self._reaction,
+            mount_wrench=self._wrench,
+            statuses=dict(self._statuses),
+        )
+
+    def _motors(self) -> tuple[Motor, ...]:
+        # The node gives its joints in the order of its motors, under names of the user's choice.
+        joints: Sequence[_Joint] = tuple(self._joints.values())
+        if len(joints) != len(self._spins):
+            joints = [self._joints.get(f'{name}_joint', _Joint()) for name in self._spins]
+        return tuple(
+            Motor(name, spin, joint.velocity, joint.position, joint.effort)
+            for (name, spin), joint in zip(self._spins.items(), joints, strict=True)
+        )
+
+    def _on_wrench(self, message: Any) -> None:
+        self._seen = time.monotonic()
+        self._wrench = force, torque = _wrench(message)
+        if self._counted:
+            stamp = message.header.stamp
+            self.tally.add(stamp.sec * 1_000_000_000 + stamp.nanosec, force, torque)
+
+    def _on_reaction(self, message: Any) -> None:
+        self._reaction = _wrench(message)
+
+    def _on_momentum(self, message: Any) -> None:
+        self._momentum = _vector(message.vector)
+
+    def _on_joints(self, message: Any) -> None:
+        columns = (message.name, message.position, message.velocity, message.effort)
+        if len({len(column) for column in columns}) > 1:
+            return  # not of a motor node, which always gives all of them
+        for name, *values in zip(*columns, strict=True):
+            self._joints[name] = _Joint(*values)
+
+    def _on_diagnostics(self, message: Any) -> None:
+        for status in message.status:
+            if not status.name.startswith(self._prefix):
+                continue
+            name = status.name[len(self._prefix) :]
+            values = {value.key: value.value for value in status.values}
+            level = int.from_bytes(status.level, 'little')
+            self._statuses[name] = Status(level, status.message, values)
+            if name not in NOT_MOTORS and name not in self._spins:
+                self._add_motor(name)
+
+    def _add_motor(self, name: str) -> None:
+        from std_msgs.msg import Float64
+
+        def use(message: Any) -> None:
+            self._spins[name] = message.data
+
+        self._spins[name] = None
+        self._read(Float64, f'{self.motor}/{name}/spin', use, self._newest)
+
+
+def _vector(v: Any) -> Vector:
+    return (v.x, v.y, v.z)
+
+
+def _wrench(message: Any) -> tuple[Vector, Vector]:
+    return _vector(message.wrench.force), _vector(message.wrench.torque)
+
+
+class Display:
+    """Shows views one after the other: a live table; a line a second where no terminal is."""
+
+    def __init__(self, plain: bool | None = None) -> None:
+        self.plain = not sys.stdout.isatty() if plain is None else plain
+        self._said = float('-inf')
+        self._live: Any = None
+
+    def __enter__(self) -> Display:
+        if not self.plain:
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(), auto_refresh=False, transient=False)
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, view: View) -> None:
+        """Show a view."""
+        if self._live is not None:
+            self._live.update(screen(view), refresh=True)
+        elif time.monotonic() - self._said >= 1.0 - FRAME / 2:
+            self._said = time.monotonic()
+            print(plain_line(view), flush=True)
+
+
+def show(watch: Watch, display: Display, ended: Callable[[], bool]) -> None:
+    """Show a watch ten times a second until ``ended``, on absolute deadlines."""
+    due = time.monotonic()
+    while not ended():
+        watch.poll()
+        display.show(watch.view())
+        due = max(due + FRAME, time.monotonic())
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options of the command."""
+    options = argparse.ArgumentParser(
+        prog='motor_table',
+        description='Show a running motor node in the terminal, until Ctrl-C.',
+        epilog='ROS arguments, as a namespace, go behind --ros-args.',
+    )
+    options.add_argument('--node', default='motor', help='name of the motor node (motor)')
+    options.add_argument('--seconds', type=float, default=float('inf'), help='end after so long')
+    options.add_argument(
+        '--once', action='store_true', help='show one full table and end (waits 10 s for it)'
+    )
+    options.add_argument('--plain', action='store_true', help='a line a second in a terminal too')
+    return options
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the table until it is asked to stop; return the exit code of the process."""
+    stop = Stop().catch_signals()
+    given = list(sys.argv[1:] if args is None else args)
+    ros = given.index('--ros-args') if '--ros-args' in given else len(given)
+    options = parser().parse_args(given[:ros])
+
+    import rclpy
+    from rclpy.signals import SignalHandlerOptions
+
+    rclpy.init(args=given[ros:], signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node('motor_table')
+    try:
+        return _run(Watch(node, options.node), options, stop)
+    except MotorError as error:
+        print(f'motor_table: {error}', file=sys.stderr)
+        return 1
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def _run(watch: Watch, options: argparse.Namespace, stop: Stop) -> int:
+    start = time.monotonic()
+    last = start + options.seconds
+    if options.once:
+        last = min(last, start + 10.0)
+        while not stop and time.monotonic() < last and not _is_full(watch.view()):
+            watch.poll()
+            time.sleep(FRAME / 2)
+        if not _is_full(watch.view()):
+            print(f'motor_table: {state_text(watch.view())}', file=sys.stderr)
+            return 0 if stop else 1
+        if options.plain:
+            print(plain_line(watch.view()))
+        else:
+            from rich.console import Console
+
+            Console().print(screen(watch.view()))
+        return 0
+    with Display(options.plain or None) as display:
+        show(watch, display, lambda: stop.asked or time.monotonic() >= last)
+    return 0
+
+
+def _is_full(view: View) -> bool:
+    """Return whether every part of the table has something to show."""
+    motors = view.motors and all(None not in (x.spin, x.angle) for x in view.motors)
+    return bool(
+        motors
+        and view.momentum is not None
+        and view.reaction is not None
+        and view.mount_wrench is not None
+        and view.age is not None
+        and 'stepping' in view.statuses
+    )
+
+
+def run() -> NoReturn:
+    """Be the console script ``motor_table``."""
+    leave(main())
+
+
+if __name__ == '__main__':
+    run()
