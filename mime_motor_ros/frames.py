@@ -1,323 +1,277 @@
 """
-The tree of frames: transforms in, the pose of one frame in another at a time out, without tf2.
+The tree of frames: transforms in, poses of frames in each other out, as of tf2 but without ROS.
 
-It answers as tf2 does (BufferCore: interpolation, newest common time, what is refused), but for
-one thing: the same transforms give the same answers in whatever order they came. And on top of
-tf2's lookups it has the session's own, ``newest``: as new as possible, but never newer than a
-time, reading nothing stamped after it.
+One rule is not tf2's: the same transforms give the same answers, to the bit, in whatever order
+they came. What is kept hangs on stamps and contents alone. Of moving transforms of one frame and
+one stamp it is the greater as a tuple (parent, position, orientation); of static ones that of the
+latest stamp, then the greater; and a frame with a static transform is static.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Container
 from math import acos, sin
+from operator import attrgetter
 from typing import NamedTuple
 
-from .errors import FrameConnectivityError, FrameExtrapolationError, FrameLookupError
+from .errors import FrameConnectivityError, FrameError, FrameExtrapolationError, FrameLookupError
 from .model import compose, Pose
 from .timeline import NANOSECONDS
 from .vector import conjugate, Quaternion, rotate, scale
 
 IDENTITY = Pose()
-DEEPEST = 1000  # as tf2: a chain that is longer is a loop
+FOREVER = 1 << 63  # later than every stamp of 64 bits: when a static transform ends
+DEEPEST = 1000  # transforms in a row, as in tf2
 
 
 class Sample(NamedTuple):
-    """What one transform says of its child; compared as a tuple where two have one stamp."""
+    """One transform of a child: its stamp [ns], the parent, the child's pose in the parent."""
 
+    stamp: int
     parent: str
     pose: Pose
 
 
+STAMP = attrgetter('stamp')
+
+
 class Edge:
-    """All that is known of one child frame, in the order of the stamps."""
+    """What is known of one child: a static transform or, by their stamps, at least one moving."""
 
-    __slots__ = ('child', 'fixed', 'fixed_stamp', 'parents', 'samples', 'stamps')
+    __slots__ = ('fixed', 'fixed_by', 'samples')
 
-    def __init__(self, child: str) -> None:
-        self.child = child
-        self.fixed: Sample | None = None  # a static transform, valid at all times
-        self.fixed_stamp = 0
-        self.stamps: list[int] = []
-        self.samples: list[Sample] = []
-        self.parents: set[str] = set()  # ever seen: one, unless somebody moves frames about
+    def __init__(self) -> None:
+        self.fixed: Sample | None = None  # stamped FOREVER
+        self.fixed_by: Sample | None = None  # with the stamp it came with
+        self.samples: deque[Sample] = deque()
 
-    def last(self, until_ns: int | None) -> int:
-        """Return the index of the newest sample at or before a time, -1 when there is none."""
-        stamps = self.stamps
-        if until_ns is None or not stamps or stamps[-1] <= until_ns:
-            return len(stamps) - 1
-        return bisect_right(stamps, until_ns) - 1
+    def fix(self, sample: Sample) -> str:
+        """Take a static transform."""
+        if self.fixed_by is not None and greater(self.fixed_by, sample) is self.fixed_by:
+            return 'repeated'
+        self.fixed_by, self.fixed = sample, sample._replace(stamp=FOREVER)
+        return 'inserted'
 
-    def newest(self, until_ns: int | None) -> tuple[int, Sample] | None:
-        """Return stamp and sample of the newest at or before a time; stamp 0 when static."""
-        if self.fixed is not None:
-            return 0, self.fixed
-        i = self.last(until_ns)
-        return (self.stamps[i], self.samples[i]) if i >= 0 else None
+    def insert(self, sample: Sample, cache_ns: int, most: int) -> str:
+        """Take a moving transform, then drop what is too far back or too much."""
+        samples, stamp = self.samples, sample.stamp
+        if not samples or stamp > samples[-1].stamp:
+            samples.append(sample)
+        else:
+            i = bisect_left(samples, stamp, key=STAMP)
+            if samples[i].stamp == stamp:
+                samples[i] = greater(samples[i], sample)
+                return 'repeated'
+            samples.insert(i, sample)
+        while samples[0].stamp < samples[-1].stamp - cache_ns or len(samples) > most:
+            samples.popleft()
+        return 'inserted' if samples[0].stamp <= stamp else 'old'
 
-    def at(self, time_ns: int, until_ns: int | None) -> Sample | None:
-        """Return the sample at a time, interpolated between two of one parent, or None."""
+    def count(self, until_ns: int) -> int:
+        """Return how many moving transforms there are at or before a time."""
+        samples = self.samples
+        if not samples or samples[-1].stamp <= until_ns:
+            return len(samples)
+        near = max(0, len(samples) - 16)  # most are asked for a time close to the newest
+        return bisect_right(samples, until_ns, near if samples[near].stamp <= until_ns else 0,
+                            key=STAMP)
+
+    def moving(self, until_ns: int) -> Sample | None:
+        """Return the newest moving transform at or before a time."""
+        i = self.count(until_ns)
+        return self.samples[i - 1] if i else None
+
+    def at(self, time_ns: int, until_ns: int) -> Sample | None:
+        """
+        Return the transform at a time, read from those at or before ``until_ns``.
+
+        Between two of one parent it is interpolated, between two of different parents the older
+        one holds, outside of all there is none.
+        """
         if self.fixed is not None:
             return self.fixed
-        i, end = self.last(time_ns), self.last(until_ns)
-        if i < 0 or i > end:
+        i = self.count(time_ns)
+        before = self.samples[i - 1] if i else None
+        if before is None or before.stamp == time_ns:
+            return before
+        after = self.samples[i] if i < len(self.samples) else None
+        if after is None or after.stamp > until_ns:
             return None
-        sample = self.samples[i]
-        if self.stamps[i] == time_ns:
-            return sample
-        if i == end:
-            return None
-        after = self.samples[i + 1]
-        if after.parent != sample.parent:
-            return sample
-        ratio = (time_ns - self.stamps[i]) / (self.stamps[i + 1] - self.stamps[i])
-        return Sample(sample.parent, between(sample.pose, after.pose, ratio))
+        if after.parent != before.parent:
+            return before
+        ratio = (time_ns - before.stamp) / (after.stamp - before.stamp)
+        return Sample(time_ns, before.parent, between(before.pose, after.pose, ratio))
+
+
+Read = Callable[[Edge], 'Sample | None']
 
 
 class FrameTree:
     """
-    The frames known, by their transforms.
+    The frames known, by their transforms, in bounded memory.
 
     Parameters
     ----------
     cache_ns
-        How far back from its newest sample a moving frame is remembered [ns]; tf2's 10 s.
-    most_frames, most_samples
-        Bounds of the memory: how many child frames, and how many samples of all together. At
-        the second the frame that gets a new one loses its oldest.
+        How far back from its newest transform a moving frame is remembered [ns], as in tf2.
+    most_frames
+        How many names are taken, of parents and children; names beyond are refused.
+    most_samples
+        How many transforms of one moving frame are remembered, the newest.
     """
 
     def __init__(self, cache_ns: int = 10 * NANOSECONDS, most_frames: int = 4096,
-                 most_samples: int = 200_000) -> None:
+                 most_samples: int = 20_000) -> None:
         self._cache_ns, self._most_frames, self._most_samples = cache_ns, most_frames, most_samples
         self._edges: dict[str, Edge] = {}
-        self._names: dict[str, int] = {}  # of roots too: by how many edges a name is used
-        self._paths: dict[tuple[str, str], tuple[list[Edge], list[Edge]]] = {}
-        self._count = 0
+        self._names: set[str] = set()
 
     def insert(self, stamp_ns: int, parent: str, child: str, pose: Pose,
                static: bool = False) -> str:
         """
         Take the pose of ``child`` in ``parent`` at a time; the arguments are valid.
 
-        Two of one stamp that differ: the one greater as a tuple is kept, since which came first
-        must not matter. A frame that is static stays so.
-
         Returns
         -------
-        'inserted'; 'repeated', the stamp was there; 'old', more than the cache behind the newest
-        of this child; 'full', no room for another frame.
+        'inserted'; 'repeated': of this stamp there was one, the greater is kept; 'old': further
+        back from the newest of this child than is remembered; 'full': no room for a new name.
         """
+        names = self._names
+        if child not in names or parent not in names:
+            if len(names) + (child not in names) + (parent not in names) > self._most_frames:
+                return 'full'
+            names.update((child, parent))
         edge = self._edges.get(child)
         if edge is None:
-            if len(self._edges) >= self._most_frames:
-                return 'full'
-            edge = self._edges[child] = Edge(child)
-            self._names[child] = 1
-            self._paths.clear()
-        if parent not in edge.parents:
-            edge.parents.add(parent)
-            self._names[parent] = 1
-            self._paths.clear()
-        sample = Sample(parent, pose)
+            edge = self._edges[child] = Edge()
+        sample = Sample(stamp_ns, parent, pose)
         if static:
-            new = edge.fixed is None or (stamp_ns, sample) > (edge.fixed_stamp, edge.fixed)
-            if new:
-                edge.fixed, edge.fixed_stamp = sample, stamp_ns
-                self._paths.clear()
-            return 'inserted' if new else 'repeated'
-        return self._insert_moving(edge, stamp_ns, sample)
-
-    def _insert_moving(self, edge: Edge, stamp_ns: int, sample: Sample) -> str:
-        stamps, samples = edge.stamps, edge.samples
-        if not stamps or stamp_ns > stamps[-1]:
-            stamps.append(stamp_ns)
-            samples.append(sample)
-        else:
-            if stamp_ns < stamps[-1] - self._cache_ns:
-                return 'old'
-            place = bisect_right(stamps, stamp_ns)
-            if place and stamps[place - 1] == stamp_ns:
-                samples[place - 1] = max(samples[place - 1], sample)
-                return 'repeated'
-            stamps.insert(place, stamp_ns)
-            samples.insert(place, sample)
-        self._count += 1
-        drop = 0
-        if stamps[0] < stamps[-1] - self._cache_ns:
-            drop = bisect_right(stamps, stamps[-1] - self._cache_ns - 1)
-        elif self._count > self._most_samples and len(stamps) > 2:
-            drop = 1
-        if drop:
-            del stamps[:drop], samples[:drop]
-            self._count -= drop
-        return 'inserted'
+            return edge.fix(sample)
+        return edge.insert(sample, self._cache_ns, self._most_samples)
 
     def clear(self) -> None:
-        """Forget the moving samples, as after a jump of the clock; what is static stays."""
-        for edge in self._edges.values():
-            edge.stamps.clear()
-            edge.samples.clear()
-        self._count = 0
+        """Forget all but static transforms, as at a jump of the clock; newer ones replace them."""
+        kept = {child: edge.fixed for child, edge in self._edges.items() if edge.fixed}
+        self._edges, self._names = {}, set()
+        for child, sample in kept.items():
+            self.insert(-1, sample.parent, child, sample.pose, static=True)
 
     def frames(self) -> list[str]:
-        """Return the names of all frames seen."""
+        """Return the names of all frames known, sorted."""
         return sorted(self._names)
 
     def newest_stamp(self, child: str, until_ns: int) -> int | None:
-        """Return the stamp of the newest moving sample of a frame at or before a time [ns]."""
+        """Return the stamp [ns] of a frame's newest moving transform at or before a time."""
         edge = self._edges.get(child)
-        i = edge.last(until_ns) if edge is not None else -1
-        return edge.stamps[i] if edge is not None and i >= 0 else None
+        sample = edge.moving(until_ns) if edge is not None else None
+        return None if sample is None else sample.stamp
 
     def newest(self, target: str, source: str, until_ns: int) -> tuple[int | None, Pose]:
         """
-        Return the newest pose of ``source`` in ``target`` that samples up to a time give.
+        Return the newest pose of ``source`` in ``target`` known at a time, and its own time [ns].
 
-        Of every moving frame of the chain the newest sample at or before ``until_ns``, then all
-        at the oldest of these. Nothing stamped after ``until_ns`` is read.
-
-        Returns
-        -------
-        The time of the pose [ns], None when the whole chain is static; the pose.
-
-        Raises
-        ------
-        FrameLookupError, FrameConnectivityError, FrameExtrapolationError
+        It is what tf2 has as the newest common time in a tree without the transforms stamped
+        after ``until_ns``: of every moving frame of the chain the newest, and all of them at the
+        time of the oldest of these. The time is None when the whole chain is static.
         """
         if target == source:
             return None, IDENTITY
-        path = self._paths.get((target, source))
-        if path is None:
-            up, down = self._path(target, source, lambda edge: edge.newest(until_ns))
-            if all(len(edge.parents) == 1 for edge in up + down):
-                self._paths[target, source] = up, down  # holds until a frame comes or moves
-        else:
-            up, down = path
-        common: int | None = None
-        for edges in (up, down):
-            for edge in edges:
-                if edge.fixed is None:
-                    i = edge.last(until_ns)
-                    if i < 0:
-                        raise FrameExtrapolationError(_too_early(edge, until_ns))
-                    stamp = edge.stamps[i]
-                    if common is None or stamp < common:
-                        common = stamp
-        time_ns = until_ns if common is None else common
-        return common, self._along(target, source, up, down, time_ns, until_ns)
+        up, down = self._chain(target, source, until_ns,
+                               lambda edge: edge.fixed or edge.moving(until_ns))
+        stamps = [sample.stamp for sample in up + down if sample.stamp != FOREVER]
+        if not stamps:
+            return None, joined(up, down)
+        common = min(stamps)
+        if common != max(stamps):
+            up, down = self._chain(target, source, common, lambda edge: edge.at(common, until_ns))
+        return common, joined(up, down)
 
     def lookup(self, target: str, source: str, at_ns: int) -> tuple[int, Pose]:
         """
-        Return the pose of ``source`` in ``target`` at a time, as tf2's lookupTransform does.
+        Return time [ns] and pose of ``source`` in ``target`` as tf2's lookupTransform does.
 
-        Parameters
-        ----------
-        at_ns
-            Time [ns]; 0 for the newest that all frames of the chain have.
-
-        Returns
-        -------
-        The time of the pose [ns] (0 for a chain that is static, asked for at 0); the pose.
-
-        Raises
-        ------
-        FrameLookupError, FrameConnectivityError, FrameExtrapolationError
+        ``at_ns`` 0 asks for the newest time that the frames of the chain have in common; 0 comes
+        back when they are all static.
         """
-        if target == source:
+        if target == source:  # as in tf2 even of a frame never heard of
             edge = self._edges.get(target)
-            latest = edge.newest(None) if edge is not None else None
-            return at_ns or (latest[0] if latest else 0), IDENTITY
+            moves = at_ns == 0 and edge is not None and edge.fixed is None
+            return (self.newest_stamp(target, FOREVER) or 0) if moves else at_ns, IDENTITY
         if at_ns == 0:
-            up, down = self._path(target, source, lambda edge: edge.newest(None))
-            stamps = [edge.stamps[-1] for edge in up + down if edge.fixed is None]
-            at_ns = min(stamps, default=0)
-        else:
-            up, down = self._path_at(target, source, at_ns)
-        return at_ns, self._along(target, source, up, down, at_ns, None)
+            common, pose = self.newest(target, source, FOREVER)
+            return common or 0, pose
+        ways = self._chain(target, source, at_ns, lambda edge: edge.at(at_ns, FOREVER))
+        return at_ns, joined(*ways)
 
-    def _know(self, *frames: str) -> None:
-        for frame in frames:
-            if frame not in self._names:
-                raise FrameLookupError(f'frame {frame!r} is not known: nothing publishes it')
+    def _chain(self, target: str, source: str, time_ns: int,
+               read: Read) -> tuple[list[Sample], list[Sample]]:
+        """Return what is read on the ways up from source and from target to where they meet."""
+        up, top = self._way_up(source, (target,), read)
+        if top == target:
+            return list(up.values()), []
+        down, meeting = self._way_up(target, {*up, top}, read)
+        if meeting != top and meeting not in up:
+            raise self._apart(target, source, time_ns, meeting, top)
+        return list(up.values())[:[*up, top].index(meeting)], list(down.values())
 
-    def _path(self, target: str, source: str,
-              of: Callable[[Edge], tuple[int, Sample] | None]) -> tuple[list[Edge], list[Edge]]:
-        """Return the edges from source and from target up to their common ancestor."""
-        self._know(target, source)
-        ups: list[Edge] = []
-        seen = {source: 0}
-        frame = source
-        while frame != target:
+    def _way_up(self, frame: str, ends: Container[str],
+                read: Read) -> tuple[dict[str, Sample], str]:
+        """Return what is read from a frame up to one of ``ends``, or to the last, and its name."""
+        way: dict[str, Sample] = {}
+        while frame not in ends:
             edge = self._edges.get(frame)
-            found = of(edge) if edge is not None else None
-            if edge is None or found is None:
-                break
-            ups.append(edge)
-            frame = found[1].parent
-            if frame in seen or len(ups) > DEEPEST:
-                raise FrameLookupError(_loop(target, source))
-            seen[frame] = len(ups)
-        if frame == target:
-            return ups, []
-        downs: list[Edge] = []
-        frame = target
-        while frame not in seen:
-            edge = self._edges.get(frame)
-            found = of(edge) if edge is not None else None
-            if edge is None or found is None:
-                raise FrameConnectivityError(_apart(target, source))
-            downs.append(edge)
-            frame = found[1].parent
-            if len(downs) > DEEPEST:
-                raise FrameLookupError(_loop(target, source))
-        return ups[:seen[frame]], downs
-
-    def _path_at(self, target: str, source: str, at_ns: int) -> tuple[list[Edge], list[Edge]]:
-        """Return the path as the parents are at one time; tell a missing time from no chain."""
-        missing: list[Edge] = []
-
-        def of(edge: Edge) -> tuple[int, Sample] | None:
-            sample = edge.at(at_ns, None)
-            if sample is None and edge.stamps:
-                missing.append(edge)
-            return None if sample is None else (at_ns, sample)
-
-        try:
-            return self._path(target, source, of)
-        except FrameConnectivityError:
-            if missing:
-                raise FrameExtrapolationError(_outside(missing[0], at_ns)) from None
-            raise
-
-    def _along(self, target: str, source: str, up: list[Edge], down: list[Edge], time_ns: int,
-               until_ns: int | None) -> Pose:
-        """Return the pose of source in target at a time, up to the ancestor and down again."""
-        pose = self._ascend(up, time_ns, until_ns)
-        if not down:
-            return pose
-        back = inverse(self._ascend(down, time_ns, until_ns))
-        return compose(back, pose) if up else back
-
-    def _ascend(self, edges: list[Edge], time_ns: int, until_ns: int | None) -> Pose:
-        pose = None
-        for n, edge in enumerate(edges):
-            sample = edge.at(time_ns, until_ns)
+            sample = read(edge) if edge is not None else None
             if sample is None:
-                raise FrameExtrapolationError(_outside(edge, time_ns))
-            if n + 1 < len(edges) and sample.parent != edges[n + 1].child:
-                raise FrameExtrapolationError(
-                    f'frame {edge.child!r} had another parent at {time_ns / NANOSECONDS:.6f} s')
-            pose = sample.pose if pose is None else compose(sample.pose, pose)
-        return IDENTITY if pose is None else pose
+                break
+            if frame in way or len(way) == DEEPEST:
+                raise FrameLookupError(_endless(list(way), frame))
+            way[frame] = sample
+            frame = sample.parent
+        return way, frame
+
+    def _apart(self, target: str, source: str, time_ns: int, *tops: str) -> FrameError:
+        """Return why the ways up from target and source do not meet, by where they ended."""
+        for frame in (target, source):
+            if frame not in self._names:
+                return FrameLookupError(f'frame {frame!r} must be named by a transform, got none. '
+                                        'Check its spelling and that its publisher runs.')
+        for frame in tops:
+            if frame in self._edges:  # no root: it has a parent, but not at this time
+                last = self._edges[frame].moving(time_ns)
+                ends, do = (
+                    (f'{_seconds(last.stamp)} or before, the newest', 'Wait for the next') if last
+                    else (f'{_seconds(self._edges[frame].samples[0].stamp)} or after, the first',
+                          'Ask for a later time, or compare the clocks'))
+                return FrameExtrapolationError(
+                    f'time of {source!r} in {target!r} must be {ends} transform of {frame!r}, '
+                    f'got {_seconds(time_ns)}. {do}.')
+        return FrameConnectivityError(
+            f'frames {source!r} and {target!r} must be in one tree, got the roots {tops[1]!r} and '
+            f'{tops[0]!r}. Publish a transform that joins them.')
 
 
-def inverse(X_AB: Pose) -> Pose:
-    """Return X_BA."""
-    back = conjugate(X_AB.orientation)
-    return Pose(rotate(back, scale(-1.0, X_AB.position)), back)
+def greater(a: Sample, b: Sample) -> Sample:
+    """Return which of two is kept: by their texts when only those differ, as -0.0 and 0.0 do."""
+    return max(a, b, key=lambda sample: (sample, repr(sample)))
+
+
+def joined(up: list[Sample], down: list[Sample]) -> Pose:
+    """Return the pose of the source in the target from the two ways up to where they meet."""
+    if not down:
+        return _along(up)
+    p, q = _along(down)
+    back = conjugate(q)
+    X_TM = Pose(rotate(back, scale(-1.0, p)), back)
+    return compose(X_TM, _along(up)) if up else X_TM
+
+
+def _along(way: list[Sample]) -> Pose:
+    pose = way[0].pose
+    for sample in way[1:]:
+        pose = compose(sample.pose, pose)
+    return pose
 
 
 def between(a: Pose, b: Pose, ratio: float) -> Pose:
@@ -330,36 +284,24 @@ def between(a: Pose, b: Pose, ratio: float) -> Pose:
 
 def slerp(p: Quaternion, q: Quaternion, ratio: float) -> Quaternion:
     """Return the rotation at a share of the short way from p to q."""
-    cosine = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
-    if cosine < 0.0:
-        cosine, q = -cosine, (-q[0], -q[1], -q[2], -q[3])
-    angle = acos(min(1.0, cosine))
-    size = sin(angle)
-    if size < 1e-12:
+    (px, py, pz, pw), (qx, qy, qz, qw) = p, q
+    cosine = px * qx + py * qy + pz * qz + pw * qw
+    angle = acos(min(1.0, abs(cosine)))
+    if angle == 0.0:
         return p
-    a, b = sin((1.0 - ratio) * angle) / size, sin(ratio * angle) / size
-    return (a * p[0] + b * q[0], a * p[1] + b * q[1], a * p[2] + b * q[2], a * p[3] + b * q[3])
+    a, b = sin((1.0 - ratio) * angle) / sin(angle), sin(ratio * angle) / sin(angle)
+    if cosine < 0.0:  # q and -q are one rotation
+        b = -b
+    return (a * px + b * qx, a * py + b * qy, a * pz + b * qz, a * pw + b * qw)
+
+
+def _endless(way: list[str], frame: str) -> str:
+    loop = [*way[way.index(frame):], frame] if frame in way else []
+    names = ' -> '.join(map(repr, loop if len(loop) < 7 else [*loop[:5], '...', frame]))
+    return (f'frame {way[0]!r} must lead up to a root, got '
+            f'{f"the loop {names}" if loop else f"more than {DEEPEST} transforms in a row"}. '
+            'Let one publisher alone say which parent a frame has.')
 
 
 def _seconds(time_ns: int) -> str:
     return f'{time_ns // NANOSECONDS}.{time_ns % NANOSECONDS:09d} s'
-
-
-def _outside(edge: Edge, time_ns: int) -> str:
-    if not edge.stamps:
-        return f'no transform of frame {edge.child!r} yet'
-    side = 'after' if time_ns > edge.stamps[-1] else 'before'
-    known = f'{_seconds(edge.stamps[0])} to {_seconds(edge.stamps[-1])}'
-    return f'{_seconds(time_ns)} is {side} what is known of frame {edge.child!r}: {known}'
-
-
-def _too_early(edge: Edge, until_ns: int) -> str:
-    return f'no transform of frame {edge.child!r} at or before {_seconds(until_ns)}'
-
-
-def _apart(target: str, source: str) -> str:
-    return f'frames {source!r} and {target!r} are in two trees: no transform joins them'
-
-
-def _loop(target: str, source: str) -> str:
-    return f'the transforms between {source!r} and {target!r} make a loop: a frame has one parent'

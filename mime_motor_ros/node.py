@@ -172,6 +172,10 @@ class MotorNode(Node):
                 self.session.update(chosen)
         return result
 
+    def set_parameters(self, parameter_list: list[Parameter]) -> list[SetParametersResult]:
+        """Set one after the other, each checked as all are."""
+        return [self.set_parameters_atomically([parameter]) for parameter in parameter_list]
+
     @property
     def _motors(self) -> tuple[str, ...]:
         return tuple(motor.name for motor in self.session.settings.motors)

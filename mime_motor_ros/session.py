@@ -388,6 +388,7 @@ class Session:
             stream.clear()
         self.frames.clear()
         self._end = 0
+        self.pose_stamp = self.rate_stamp = self.command_stamp = None
         self._turned: tuple[int, Pose] | None = None
         self._turning: tuple[int, Vector] | None = None
 
@@ -529,9 +530,10 @@ class Session:
     def _torque(self, motor: int, time_ns: int) -> float:
         """Return the command that acts: the newest, or 0 when there is none or it is too old."""
         stream = self._commands[motor]
-        if stream.value is None or not self._fresh(stream.stamp, time_ns):
+        if stream.stamp is None or stream.value is None:
             return 0.0
-        return stream.value
+        self.command_stamp = max(self.command_stamp or 0, stream.stamp)
+        return stream.value if self._fresh(stream.stamp, time_ns) else 0.0
 
     def _fresh(self, stamp: int | None, time_ns: int) -> bool:
         timeout = self.settings.command_timeout
