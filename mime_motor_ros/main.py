@@ -1,17 +1,10 @@
-"""
-The process of the motor node: signals first, then everything that takes time to import.
-
-It ends by ``os._exit`` once all is put away, so no moment is left in which a signal finds an
-interpreter half gone.
-"""
+"""The process of the motor node: signals first, then everything that takes time to import."""
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import NoReturn
 
-from .stopping import Stop
+from .stopping import leave, Stop
 
 
 def main(args: list[str] | None = None) -> int:
@@ -25,10 +18,7 @@ def main(args: list[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """Be the console script ``motor``."""
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    leave(main())
 
 
 if __name__ == '__main__':

@@ -42,8 +42,10 @@ from .timeline import Grid, NANOSECONDS
 OUTPUT = QoSProfile(depth=10)  # reliable, volatile
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 TRANSFORMS = QoSProfile(depth=100)
-# Sensor data, but deep: a depth of 5 loses samples of a 1 kHz IMU when the loop waits 5 ms.
-SENSOR = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+# What the loop reads keeps a second of a 1 kHz sensor: with the usual depth of 5 a loop that
+# waits 6 ms, or a recording played fast, loses samples for good.
+MOVING = QoSProfile(depth=1000)
+SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 COMMAND = QoSProfile(depth=10)
 MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step
 OURS = ('use_sim_time', 'start_type_description_service')  # parameters of every rclpy node
@@ -108,6 +110,7 @@ class MotorNode(Node):
         self._tf_grid = Grid(chosen.tf_rate) if chosen.tf_rate else None
         self._said: dict[str, float] = {}
         self._silent_since: float | None = None
+        self._last_ns = 0
         self._looked = -1.0
         self._sent: deque[int] = deque(maxlen=4096)
         self._foreign: dict[str, float] = {}
@@ -184,7 +187,7 @@ class MotorNode(Node):
 
     def _create_inputs(self) -> None:
         chosen = self.session.settings
-        self._input(TFMessage, '/tf', TRANSFORMS, lambda m: messages.transforms(m, False))
+        self._input(TFMessage, '/tf', MOVING, lambda m: messages.transforms(m, False))
         self._input(TFMessage, '/tf_static', LATCHED, lambda m: messages.transforms(m, True))
         sources = (chosen.rate_source, chosen.pose_source)
         if 'imu' in sources:
@@ -298,7 +301,7 @@ class MotorNode(Node):
             for outcome in outcomes:
                 self._publish(outcome)
             self._know_our_own()
-            self._report(bool(outcomes))
+            self._report(now_ns, bool(outcomes))
         return outcomes
 
     def _drain(self, now_ns: int) -> None:
@@ -371,15 +374,16 @@ class MotorNode(Node):
 
     # what is said
 
-    def _report(self, stepped: bool) -> None:
+    def _report(self, now_ns: int, stepped: bool) -> None:
         news = self.session.news
         now = time.monotonic()
-        if stepped:
+        stands, self._last_ns = 0 < now_ns == self._last_ns, now_ns
+        if stepped or stands:  # a simulated clock that stands still owes no steps
             self._silent_since = None
         else:
             if self._silent_since is None:
                 self._silent_since = now
-            if now - self._silent_since > WAIT_BEFORE_WARNING:
+            if now - self._silent_since > WAIT_BEFORE_WARNING and self.session.waiting:
                 news['waiting'] = f'no steps: {self.session.waiting}'
         if news:
             for kind, text in news.items():

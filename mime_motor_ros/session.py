@@ -343,6 +343,7 @@ class Session:
                 outcome = self._step_between(self._rate.stamp, stamp)
                 if outcome:
                     made.append(outcome)
+            self._miss_the_rate()
         else:
             last = self.grid.tick(horizon)
             if self._now - self._advanced > self.settings.max_gap:
@@ -379,7 +380,7 @@ class Session:
         self._now = now_ns
 
     def _begin(self, now_ns: int) -> None:
-        self._now = self._advanced = now_ns
+        self._now = self._advanced = self._began = now_ns
         self._tick = self.grid.tick(now_ns - self.settings.settle)
 
     def _forget(self) -> None:
@@ -407,6 +408,13 @@ class Session:
         self._read(stamp_ns)
         self.waiting = 'the first rate after silence only starts the clock'
         return None
+
+    def _miss_the_rate(self) -> None:
+        """Say that steps wait for a rate message, once it is overdue."""
+        silent = self._now - self.settings.settle - (self._rate.stamp or self._began)
+        if silent > self.settings.rate_timeout:
+            self.waiting = (f'no {self.settings.rate_source} message to step on for '
+                            f'{silent / NANOSECONDS:.3f} s')
 
     def _read(self, time_ns: int) -> None:
         for stream in self._streams:

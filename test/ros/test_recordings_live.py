@@ -1,0 +1,127 @@
+"""Real recordings, played to a running node: what comes over the wire is what the session computes."""
+
+import os
+from pathlib import Path
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip('rosbags', reason='needs the package rosbags')
+
+from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3Stamped, WrenchStamped  # noqa: E402
+from offline import outcomes, values_for  # noqa: E402
+from player import Player  # noqa: E402
+import rclpy  # noqa: E402
+from rclpy.qos import QoSProfile  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
+from recording import Recording  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64  # noqa: E402
+
+from mime_motor_ros import messages  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+SHARED = ROOT.parent / 'shared' / 'data'
+pytestmark = [
+    pytest.mark.ros,
+    pytest.mark.slow,
+    pytest.mark.skipif(not SHARED.is_dir(), reason=f'needs the recordings in {SHARED}'),
+]
+# So far apart that a busy machine is not late; the last recording also in real time.
+PLAYS = [
+    ('broad07_fast_rotation', 4.0, 20.0),
+    ('husky_imu_odom', 16.0, 195.3),
+    ('jackal_sim_imu_odom', 8.0, 61.2),
+    ('px4_auavx21_handheld', 5.0, 47.4),
+    ('px4_auavx21_handheld', 1.0, 5.0),
+]
+SKEWED = {'wheel.asymmetry': [8e-6, 1e-6, 0.0, -8e-6, 0.0, 0.0], 'wheel.placement.xyz': [0.1, 0.2, 0.3]}
+
+
+def expected(made, mount):
+    """Return topic -> type and every message in words, as the session's outcomes give them."""
+    fills = {
+        'motor/reaction': (WrenchStamped, lambda m, o: messages.put_wrench(
+            m, o.stamp_ns, mount, o.reaction())),
+        'motor/mount_wrench': (WrenchStamped, lambda m, o: messages.put_wrench(
+            m, o.stamp_ns, mount, o.mount_wrench())),
+        'motor/momentum': (Vector3Stamped, lambda m, o: messages.put_vector(
+            m, o.stamp_ns, mount, o.momentum())),
+        'joint_states': (JointState, lambda m, o: messages.put_joints(m, o, ['wheel_joint'])),
+        'motor/wheel/spin': (Float64, lambda m, o: messages.put_number(m, o.steps[0].state.spin)),
+        'motor/wheel/rotor_twist': (TwistStamped, lambda m, o: messages.put_angular(
+            m, o.stamp_ns, mount, o.in_mount(o.steps[0].rotor_angular_velocity))),
+        'motor/wheel/asymmetry_next': (InertiaStamped, lambda m, o: messages.put_inertia(
+            m, o.stamp_ns, mount, o.tensor_in_mount(o.steps[0].asymmetry_next))),
+    }
+    table = {}
+    for topic, (kind, fill) in fills.items():
+        table[topic] = kind, []
+        for outcome in made:
+            message = kind()
+            fill(message, outcome)
+            table[topic][1].append(repr(message))  # exact, and it tells -0.0 from 0.0
+    return table
+
+
+def drain(subscription, kind, into):
+    with subscription.handle:
+        while (taken := subscription.handle.take_message(kind, True)) is not None:
+            into.append(taken[0])
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(('name', 'speed', 'seconds'), PLAYS)
+def test_what_comes_over_the_wire_is_what_the_session_computes(name, speed, seconds):
+    recording = Recording(SHARED / name)
+    values = values_for(recording, **SKEWED)
+    session, made = outcomes(recording, values)
+    until_ns = recording.start_ns + round(seconds * 1e9) - 10**9
+    made = [outcome for outcome in made if outcome.stamp_ns <= until_ns or seconds > 10]
+    wanted = expected(made, values['mount_frame'])
+
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node('listener', context=context)
+    heard = {topic: [] for topic in wanted}
+    ears = [(node.create_subscription(kind, topic, lambda _: None, QoSProfile(depth=20000)), kind,
+             heard[topic]) for topic, (kind, _) in wanted.items()]
+    command = [sys.executable, '-m', 'mime_motor_ros.main', '--ros-args', '-p', 'use_sim_time:=true']
+    for key, value in values.items():
+        command += ['-p', f'{key}:={value}']
+    for topic in wanted:  # a burst of steps caught up must not overwrite what is on its way
+        command += ['-p', f'qos_overrides./{topic}.publisher.depth:=1000']
+    process = subprocess.Popen(command, env=os.environ | {'PYTHONPATH': str(ROOT)},
+                               stderr=subprocess.PIPE, text=True)
+    try:
+        player = Player(node, recording, speed=speed, seconds=seconds)
+        assert player.wait(20.0, ['/imu/data', '/tf']) == []
+        end = time.monotonic() + 10.0
+        while any(node.count_publishers(topic) == 0 for topic in wanted):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        time.sleep(0.5)
+        player.play(lambda: [drain(*ear) for ear in ears] and False)
+        end = time.monotonic() + 5.0
+        while len(heard['joint_states']) < len(made) and time.monotonic() < end:
+            for ear in ears:
+                drain(*ear)
+            time.sleep(0.02)
+        time.sleep(0.3)
+        for ear in ears:
+            drain(*ear)
+    finally:
+        process.terminate()
+        _, said = process.communicate(timeout=10)
+        node.destroy_node()
+        rclpy.shutdown(context=context)
+    assert process.returncode == 0
+    assert all('no clock yet' in line for line in said.splitlines()), said
+    for topic, (kind, messages_wanted) in wanted.items():
+        came = [repr(deserialize_message(one, kind)) for one in heard[topic]]
+        assert len(came) >= len(messages_wanted), topic
+        differ = [i for i, one in enumerate(messages_wanted) if came[i] != one]
+        assert not differ, f'{topic}: {len(differ)} differ, the first is {differ[0]}'
+        assert len(came) == len(messages_wanted) or seconds < 10

@@ -1,0 +1,96 @@
+"""
+Run the session on recordings directly, without ROS, and print what came out as a table.
+
+    python tools/offline.py RECORDING [RECORDING ...]
+
+One wheel that turns at 200 rad/s from the start and coasts; a step from each IMU sample to the
+next. A node that is played the same recording (tools/player.py) gives the same numbers to the
+last bit, as long as nothing reaches it late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import sqrt
+import sys
+from typing import Any
+
+from mime_motor_ros import messages
+from mime_motor_ros.errors import MotorError
+from mime_motor_ros.session import Outcome, Session
+from mime_motor_ros.settings import settings
+from recording import guess_frames, IMU, Recording, TF
+
+WHEEL: dict[str, Any] = {
+    'step_on': 'imu',
+    'wheel.inertia': 1e-4,
+    'wheel.damping': 1e-6,
+    'wheel.initial_spin': 200.0,
+    'settle': 0.5,
+}
+
+
+def values_for(recording: Recording, **more: Any) -> dict[str, Any]:
+    """Return the node's parameters for a recording: its own frames and one coasting wheel."""
+    frames = guess_frames(recording)
+    return {**WHEEL, 'world_frame': frames.world, 'mount_frame': frames.mount, **more}
+
+
+def outcomes(recording: Recording, values: Mapping[str, Any]) -> tuple[Session, list[Outcome]]:
+    """Return what the session makes of a recording: all inputs in order of receipt."""
+    imu_topic = guess_frames(recording).imu_topic
+    session = Session(settings(values))
+    made: list[Outcome] = []
+    last_ns = 0
+    for record in recording.records():
+        last_ns = record.received_ns
+        for item in _inputs(record, imu_topic):
+            session.take(item, last_ns)
+        made += session.advance_to(last_ns)
+    made += session.advance_to(last_ns + session.settings.settle)
+    return session, made
+
+
+def _inputs(record: Any, imu_topic: str) -> Iterator[Any]:
+    if record.type == TF:
+        yield from messages.transforms(record.message, record.topic.endswith('tf_static'))
+    elif record.type == IMU and record.topic == imu_topic:
+        yield messages.imu(record.message)
+
+
+def size(vector: Any) -> float:
+    """Return the length of a vector."""
+    return sqrt(sum(x * x for x in vector))
+
+
+def row(path: str) -> str:
+    """Return one line of the table."""
+    recording = Recording(path)
+    session, made = outcomes(recording, values_for(recording))
+    refused = ', '.join(f'{source} {reason} {count}'
+                        for (source, reason), count in sorted(session.counts.items()))
+    spin = max(abs(outcome.steps[0].state.spin) for outcome in made)
+    wrenches = [outcome.mount_wrench() for outcome in made]
+    torque = max(size(wrench.torque) for wrench in wrenches)
+    return (f'| {recording.name} | {recording.seconds:.1f} s | {len(made)} | {refused or "none"} | '
+            f'{spin:.6f} rad/s | {torque:.6f} N m |')
+
+
+def main() -> int:
+    """Print the table."""
+    if len(sys.argv) < 2:
+        print('offline: give the folder of a recording, or several.', file=sys.stderr)
+        return 1
+    print('| recording | length | steps | refused, late or repeated | peak spin | peak mount wrench |')
+    print('|---|---|---|---|---|---|')
+    try:
+        for path in sys.argv[1:]:
+            print(row(path))
+    except MotorError as error:
+        print(f'offline: {error}', file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
