@@ -1,4 +1,8 @@
-"""The energy audit of one rotor: work in = dissipated + stored. Exact for the scheme, so a residual is a fault."""
+"""
+The energy audit of one rotor: work in = dissipated + stored.
+
+Exact for the scheme, so a residual is a fault.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ class Energy:
     work : by the drive, the loads, the asymmetry, and by the mount through the bearing
     dissipated : heat of the bearing
     stored : gained in J/2 spin^2
+
     """
 
     __slots__ = ('dissipated', 'stored', 'work')
@@ -25,8 +30,9 @@ class Energy:
     def __init__(self) -> None:
         self.work = self.dissipated = self.stored = 0.0
 
-    def add(self, parameters: MotorParameters, before: MotorState, torque: float, step: Step,
-            dt: float) -> None:
+    def add(
+        self, parameters: MotorParameters, before: MotorState, torque: float, step: Step, dt: float
+    ) -> None:
         """Count one step."""
         old, new, relative = before.spin, step.state.spin, step.relative_speed
         mean = 0.5 * (old + new)

@@ -75,8 +75,8 @@ class Edge:
         if not samples or samples[-1].stamp <= until_ns:
             return len(samples)
         near = max(0, len(samples) - 16)  # most are asked for a time close to the newest
-        return bisect_right(samples, until_ns, near if samples[near].stamp <= until_ns else 0,
-                            key=STAMP)
+        first = near if samples[near].stamp <= until_ns else 0
+        return bisect_right(samples, until_ns, first, key=STAMP)
 
     def moving(self, until_ns: int) -> Sample | None:
         """Return the newest moving transform at or before a time."""
@@ -105,7 +105,7 @@ class Edge:
         return Sample(time_ns, before.parent, between(before.pose, after.pose, ratio))
 
 
-Read = Callable[[Edge], 'Sample | None']
+Read = Callable[[Edge], Sample | None]
 
 
 class FrameTree:
@@ -120,16 +120,19 @@ class FrameTree:
         How many names are taken, of parents and children; names beyond are refused.
     most_samples
         How many transforms of one moving frame are remembered, the newest.
+
     """
 
-    def __init__(self, cache_ns: int = 10 * NANOSECONDS, most_frames: int = 4096,
-                 most_samples: int = 20_000) -> None:
+    def __init__(
+        self, cache_ns: int = 10 * NANOSECONDS, most_frames: int = 4096, most_samples: int = 20_000
+    ) -> None:
         self._cache_ns, self._most_frames, self._most_samples = cache_ns, most_frames, most_samples
         self._edges: dict[str, Edge] = {}
         self._names: set[str] = set()
 
-    def insert(self, stamp_ns: int, parent: str, child: str, pose: Pose,
-               static: bool = False) -> str:
+    def insert(
+        self, stamp_ns: int, parent: str, child: str, pose: Pose, static: bool = False
+    ) -> str:
         """
         Take the pose of ``child`` in ``parent`` at a time; the arguments are valid.
 
@@ -137,6 +140,7 @@ class FrameTree:
         -------
         'inserted'; 'repeated': of this stamp there was one, the greater is kept; 'old': further
         back from the newest of this child than is remembered; 'full': no room for a new name.
+
         """
         names = self._names
         if child not in names or parent not in names:
@@ -178,13 +182,14 @@ class FrameTree:
         """
         if target == source:
             return None, IDENTITY
-        up, down = self._chain(target, source, until_ns,
-                               lambda edge: edge.fixed or edge.moving(until_ns))
+        up, down = self._chain(
+            target, source, until_ns, lambda edge: edge.fixed or edge.moving(until_ns)
+        )
         stamps = [sample.stamp for sample in up + down if sample.stamp != FOREVER]
         if not stamps:
             return None, joined(up, down)
         common = min(stamps)
-        if common != max(stamps):
+        if down or common != max(stamps):  # two ways may meet elsewhere at another time
             up, down = self._chain(target, source, common, lambda edge: edge.at(common, until_ns))
         return common, joined(up, down)
 
@@ -205,8 +210,9 @@ class FrameTree:
         ways = self._chain(target, source, at_ns, lambda edge: edge.at(at_ns, FOREVER))
         return at_ns, joined(*ways)
 
-    def _chain(self, target: str, source: str, time_ns: int,
-               read: Read) -> tuple[list[Sample], list[Sample]]:
+    def _chain(
+        self, target: str, source: str, time_ns: int, read: Read
+    ) -> tuple[list[Sample], list[Sample]]:
         """Return what is read on the ways up from source and from target to where they meet."""
         up, top = self._way_up(source, (target,), read)
         if top == target:
@@ -214,10 +220,11 @@ class FrameTree:
         down, meeting = self._way_up(target, {*up, top}, read)
         if meeting != top and meeting not in up:
             raise self._apart(target, source, time_ns, meeting, top)
-        return list(up.values())[:[*up, top].index(meeting)], list(down.values())
+        return list(up.values())[: [*up, top].index(meeting)], list(down.values())
 
-    def _way_up(self, frame: str, ends: Container[str],
-                read: Read) -> tuple[dict[str, Sample], str]:
+    def _way_up(
+        self, frame: str, ends: Container[str], read: Read
+    ) -> tuple[dict[str, Sample], str]:
         """Return what is read from a frame up to one of ``ends``, or to the last, and its name."""
         way: dict[str, Sample] = {}
         while frame not in ends:
@@ -235,21 +242,27 @@ class FrameTree:
         """Return why the ways up from target and source do not meet, by where they ended."""
         for frame in (target, source):
             if frame not in self._names:
-                return FrameLookupError(f'frame {frame!r} must be named by a transform, got none. '
-                                        'Check its spelling and that its publisher runs.')
+                return FrameLookupError(
+                    f'frame {frame!r} must be named by a transform, got none. '
+                    'Check its spelling and that its publisher runs.'
+                )
         for frame in tops:
             if frame in self._edges:  # no root: it has a parent, but not at this time
-                last = self._edges[frame].moving(time_ns)
-                ends, do = (
-                    (f'{_seconds(last.stamp)} or before, the newest', 'Wait for the next') if last
-                    else (f'{_seconds(self._edges[frame].samples[0].stamp)} or after, the first',
-                          'Ask for a later time, or compare the clocks'))
+                last, first = self._edges[frame].moving(time_ns), self._edges[frame].samples[0]
+                if last:
+                    bound = f'{_seconds(last.stamp)} or before, the newest'
+                    do = 'Wait for its next'
+                else:
+                    bound = f'{_seconds(first.stamp)} or after, the first'
+                    do = 'Wait, or compare the clocks'
                 return FrameExtrapolationError(
-                    f'time of {source!r} in {target!r} must be {ends} transform of {frame!r}, '
-                    f'got {_seconds(time_ns)}. {do}.')
+                    f'time of {source!r} in {target!r} must be {bound} transform of {frame!r}, '
+                    f'got {_seconds(time_ns)}. {do}.'
+                )
         return FrameConnectivityError(
             f'frames {source!r} and {target!r} must be in one tree, got the roots {tops[1]!r} and '
-            f'{tops[0]!r}. Publish a transform that joins them.')
+            f'{tops[0]!r}. Publish a transform that joins them.'
+        )
 
 
 def greater(a: Sample, b: Sample) -> Sample:
@@ -287,20 +300,26 @@ def slerp(p: Quaternion, q: Quaternion, ratio: float) -> Quaternion:
     (px, py, pz, pw), (qx, qy, qz, qw) = p, q
     cosine = px * qx + py * qy + pz * qz + pw * qw
     angle = acos(min(1.0, abs(cosine)))
-    if angle == 0.0:
-        return p
-    a, b = sin((1.0 - ratio) * angle) / sin(angle), sin(ratio * angle) / sin(angle)
+    size = sin(angle)
+    if size > 0.0:
+        a, b = sin((1.0 - ratio) * angle) / size, sin(ratio * angle) / size
+    else:  # 1e-8 rad or less: the limit of the above
+        a, b = 1.0 - ratio, ratio
     if cosine < 0.0:  # q and -q are one rotation
         b = -b
     return (a * px + b * qx, a * py + b * qy, a * pz + b * qz, a * pw + b * qw)
 
 
 def _endless(way: list[str], frame: str) -> str:
-    loop = [*way[way.index(frame):], frame] if frame in way else []
-    names = ' -> '.join(map(repr, loop if len(loop) < 7 else [*loop[:5], '...', frame]))
-    return (f'frame {way[0]!r} must lead up to a root, got '
-            f'{f"the loop {names}" if loop else f"more than {DEEPEST} transforms in a row"}. '
-            'Let one publisher alone say which parent a frame has.')
+    got = f'more than {DEEPEST} transforms in a row'
+    if frame in way:
+        loop = way[way.index(frame) :]
+        shown = loop if len(loop) < 7 else [*loop[:5], '...']
+        got = 'the loop ' + ' -> '.join([*shown, frame])
+    return (
+        f'frame {way[0]!r} must lead up to a root, got {got}. '
+        'Let one publisher alone say which parent a frame has.'
+    )
 
 
 def _seconds(time_ns: int) -> str:

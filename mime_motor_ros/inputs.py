@@ -24,7 +24,7 @@ class Transform(NamedTuple):
 
 
 class Imu(NamedTuple):
-    """Angular velocity [rad/s] in the sensor's own axes; orientation of the sensor in the world."""
+    """Angular velocity [rad/s] in the sensor's own axes; the sensor's orientation in the world."""
 
     stamp: int
     frame: str
@@ -43,7 +43,7 @@ class Twist(NamedTuple):
 
 
 class Odometry(NamedTuple):
-    """The pose of ``child`` in ``frame`` and its angular velocity [rad/s] expressed in ``child``."""
+    """Pose of ``child`` in ``frame`` and its angular velocity [rad/s], expressed in ``child``."""
 
     stamp: int
     frame: str

@@ -23,7 +23,7 @@ from .vector import Quaternion, Vector
 
 def stamp_of(header: Any) -> int:
     """Return the stamp of a header [ns]."""
-    return int(header.stamp.sec * NANOSECONDS + header.stamp.nanosec)
+    return int(header.stamp.sec) * NANOSECONDS + int(header.stamp.nanosec)
 
 
 def _vector(v: Any) -> Vector:
@@ -36,16 +36,29 @@ def _quaternion(q: Any) -> Quaternion:
 
 def transforms(msg: Any, static: bool) -> list[Transform]:
     """Return the transforms of a tf2_msgs/TFMessage."""
-    return [Transform(stamp_of(t.header), t.header.frame_id, t.child_frame_id,
-                      _vector(t.transform.translation), _quaternion(t.transform.rotation), static)
-            for t in msg.transforms]
+    return [
+        Transform(
+            stamp_of(t.header),
+            t.header.frame_id,
+            t.child_frame_id,
+            _vector(t.transform.translation),
+            _quaternion(t.transform.rotation),
+            static,
+        )
+        for t in msg.transforms
+    ]
 
 
 def imu(msg: Any) -> Imu:
     """Return what counts of a sensor_msgs/Imu."""
-    return Imu(stamp_of(msg.header), msg.header.frame_id, _vector(msg.angular_velocity),
-               float(msg.angular_velocity_covariance[0]), _quaternion(msg.orientation),
-               float(msg.orientation_covariance[0]))
+    return Imu(
+        stamp_of(msg.header),
+        msg.header.frame_id,
+        _vector(msg.angular_velocity),
+        float(msg.angular_velocity_covariance[0]),
+        _quaternion(msg.orientation),
+        float(msg.orientation_covariance[0]),
+    )
 
 
 def twist(msg: Any) -> Twist:
@@ -56,9 +69,14 @@ def twist(msg: Any) -> Twist:
 def odometry(msg: Any) -> Odometry:
     """Return pose and angular velocity of a nav_msgs/Odometry."""
     pose = msg.pose.pose
-    return Odometry(stamp_of(msg.header), msg.header.frame_id, msg.child_frame_id,
-                    _vector(pose.position), _quaternion(pose.orientation),
-                    _vector(msg.twist.twist.angular))
+    return Odometry(
+        stamp_of(msg.header),
+        msg.header.frame_id,
+        msg.child_frame_id,
+        _vector(pose.position),
+        _quaternion(pose.orientation),
+        _vector(msg.twist.twist.angular),
+    )
 
 
 def commands(msg: Any) -> Commands:
@@ -73,8 +91,14 @@ def joint_command(msg: Any) -> JointCommand:
 
 def load(msg: Any, motor: str, link: str) -> Load:
     """Return the load of a geometry_msgs/WrenchStamped on one link of a motor."""
-    return Load(stamp_of(msg.header), motor, link, msg.header.frame_id,
-                _vector(msg.wrench.force), _vector(msg.wrench.torque))
+    return Load(
+        stamp_of(msg.header),
+        motor,
+        link,
+        msg.header.frame_id,
+        _vector(msg.wrench.force),
+        _vector(msg.wrench.torque),
+    )
 
 
 # out: each fills a message object that may be used again and again
@@ -142,5 +166,10 @@ def put_transform(msg: Any, stamp_ns: int, parent: str, child: str, pose: Pose) 
 
 def put_rotor(msg: Any, outcome: Outcome, index: int, motor: MotorSettings) -> None:
     """Fill a TransformStamped with the rotor in its stator: a turn about the axis."""
-    put_transform(msg, outcome.stamp_ns, motor.stator_frame, motor.rotor_frame,
-                  outcome.rotor_in_stator(index, motor.model.axis))
+    put_transform(
+        msg,
+        outcome.stamp_ns,
+        motor.stator_frame,
+        motor.rotor_frame,
+        outcome.rotor_in_stator(index, motor.model.axis),
+    )

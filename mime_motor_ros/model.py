@@ -9,14 +9,27 @@ All vectors that go in and come out are in world axes, SI units; quaternions are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import isfinite, sqrt
+from dataclasses import dataclass, field
+from math import hypot, inf, isfinite, nan, sqrt
 from typing import Any, NamedTuple
 
 from .errors import ParameterError
 from .vector import (
-    about, add, apply, cross, dot, Matrix, multiply, normalized, Quaternion, rotate, scale,
-    subtract, turned, Vector)
+    about,
+    add,
+    apply,
+    cross,
+    dot,
+    Matrix,
+    multiply,
+    normalized,
+    Quaternion,
+    rotate,
+    scale,
+    subtract,
+    turned,
+    Vector,
+)
 
 ZERO: Vector = (0.0, 0.0, 0.0)
 NONE: Matrix = (ZERO, ZERO, ZERO)
@@ -118,6 +131,7 @@ class MotorParameters:
     ------
     ParameterError
         If a value breaks its rule.
+
     """
 
     inertia: float
@@ -125,26 +139,32 @@ class MotorParameters:
     axis: Vector = (0.0, 0.0, 1.0)
     asymmetry: tuple[float, float, float, float, float, float] = (0.0,) * 6
     placement: Pose = Pose()
+    _Q_S: Matrix | None = field(init=False, repr=False, compare=False)
+    """Q as the equations use it; None where it is nothing, as most rotors are symmetric."""
 
     def __post_init__(self) -> None:
         inertia, damping = _number(self.inertia), _number(self.damping)
-        if not (isfinite(inertia) and inertia > 0.0):
+        if not 0.0 < inertia < inf:
             raise ParameterError('inertia', 'finite and > 0 kg m^2', _shown(self.inertia))
-        if not (isfinite(damping) and damping >= 0.0):
+        if not 0.0 <= damping < inf:
             raise ParameterError('damping', 'finite and >= 0 N m s', _shown(self.damping))
-        axis = _axis(self.axis)
-        six = _six('asymmetry', self.asymmetry)
+        axis, six = _axis(self.axis), _six('asymmetry', self.asymmetry)
         Q = _rows(six)
         size = _size(Q)
-        if not sqrt(dot(apply(Q, axis), apply(Q, axis))) <= 1e-9 * size:
-            raise ParameterError(
-                'asymmetry', 'across the axis, |Q axis| <= 1e-9 |Q| kg m^2', list(six),
-                'What lies along the axis is the inertia, and what tilts it is an imbalance.')
-        for name, value in (('inertia', inertia), ('damping', damping), ('axis', axis),
-                            ('asymmetry', six), ('placement', _placement(self.placement))):
+        if not hypot(*apply(Q, axis)) <= 1e-9 * size:
+            rule = 'across the axis, |Q axis| <= 1e-9 |Q| kg m^2'
+            hint = 'What lies along the axis is the inertia, and what tilts it is an imbalance.'
+            raise ParameterError('asymmetry', rule, list(six), hint)
+        placement = _placement(self.placement)
+        for name, value in (
+            ('inertia', inertia),
+            ('damping', damping),
+            ('axis', axis),
+            ('asymmetry', six),
+            ('placement', placement),
+            ('_Q_S', Q if size > 0.0 else None),
+        ):
             object.__setattr__(self, name, value)
-        # As the equations use it, and None where it is nothing: most rotors are symmetric.
-        object.__setattr__(self, '_Q_S', Q if size > 0.0 else None)
 
     @property
     def mean_asymmetry(self) -> float:
@@ -179,28 +199,28 @@ def from_rotor_inertia(inertia: Sequence[float], axis: Sequence[float]) -> Rotor
     ParameterError
         If the axis is not a principal axis (an imbalance, which the model does not hold), or
         no body can have this inertia.
+
     """
-    name = 'rotor_inertia'
-    six, a = _six(name, inertia), _axis(axis)
-    I = _rows(six)  # noqa: E741
-    Ia = apply(I, a)
-    J = dot(a, Ia)
-    off = subtract(Ia, scale(J, a))
-    if not sqrt(dot(off, off)) <= 1e-9 * _size(I):
-        raise ParameterError(name, 'of a rotor whose axis is a principal axis (no imbalance)',
-                             list(six))
-    m = 0.5 * (I[0][0] + I[1][1] + I[2][2] - J)
-    Q = tuple(tuple(I[i][j] - (J - m) * a[i] * a[j] - (m if i == j else 0.0) for j in range(3))
-              for i in range(3))
+    six, a = _six('rotor_inertia', inertia), _axis(axis)
+    I_S = _rows(six)
+    size, I_a = _size(I_S), apply(I_S, a)
+    J = dot(a, I_a)
+    if not hypot(*subtract(I_a, scale(J, a))) <= 1e-9 * size:
+        rule = 'of a rotor whose axis is a principal axis [kg m^2]'
+        hint = 'A tilted one is an imbalance, which is not modelled.'
+        raise ParameterError('rotor_inertia', rule, list(six), hint)
+    m = 0.5 * (six[0] + six[3] + six[5] - J)
+    Q = _across(_minus_mean(I_S, m), a)
     half = _size(Q) / sqrt(2.0)  # the two moments across the axis are m + half and m - half
-    if not (J > 0.0 and m - half > 0.0 and 2.0 * half <= J * (1.0 + 1e-9)
-            and J <= 2.0 * m * (1.0 + 1e-9)):
-        raise ParameterError(
-            name, 'positive, no principal moment above the sum of the two others [kg m^2]',
-            list(six))
-    across = half > 1e-12 * _size(I)
-    asymmetry = (Q[0][0], Q[0][1], Q[0][2], Q[1][1], Q[1][2], Q[2][2]) if across else (0.0,) * 6
-    return RotorInertia(J, asymmetry, m)
+    room = 1.0 + 1e-9
+    if not (J > 0.0 and m > half and 2.0 * half <= J * room and 2.0 * m * room >= J):
+        rule = 'positive, no principal moment above the sum of the two others [kg m^2]'
+        raise ParameterError('rotor_inertia', rule, list(six))
+    if half <= 1e-12 * size:  # rounding, not a rotor
+        return RotorInertia(J, (0.0,) * 6, m)
+    # Once more, or the rounding of J and m would be along the axis of a Q that is far smaller.
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = _across(Q, a)
+    return RotorInertia(J, (xx, xy, xz, yy, yz, zz), m)
 
 
 def compose(X_AB: Pose, X_BC: Pose) -> Pose:
@@ -221,16 +241,16 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
     ------
     ParameterError
         If dt is not finite and > 0 s.
+
     """
-    if not 0.0 < dt < float('inf'):
+    if not 0.0 < dt < inf:
         raise ParameterError('dt', 'finite and > 0 s', dt)
     J, b, a, Q_S = parameters.inertia, parameters.damping, parameters.axis, parameters._Q_S
-    X_WM = Pose(inputs.mount.position, normalized(inputs.mount.orientation))
-    w_W, tau = inputs.mount_angular_velocity, inputs.torque
-    (F_s, T_s), (F_r, T_r) = inputs.stator_wrench, inputs.rotor_wrench
+    (x_WM, R_WM), w_W, tau, (F_s, T_s), (F_r, T_r) = inputs
+    X_WM = Pose(x_WM, normalized(R_WM))
 
     X_WS = compose(X_WM, parameters.placement)  # (1)
-    R_WS = X_WS.orientation
+    x_WS, R_WS = X_WS
     e_W = rotate(R_WS, a)  # (2)
     tau_l = dot(e_W, T_r)  # (3)
     w_e = dot(e_W, w_W)
@@ -243,12 +263,12 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
     relative = spin - w_e
     angle = state.angle + dt * relative  # (7)
     R_WR = multiply(R_WS, about(a, angle))
-    X_WR = Pose(X_WS.position, R_WR)  # (8)
+    X_WR = Pose(x_WS, R_WR)  # (8)
     w_WR = add(w_W, scale(relative, e_W))  # (9)
 
     F = add(F_s, F_r)  # (10)
     axial = tau_l + (tau - b * relative + tau_q)
-    arm = cross(subtract(X_WS.position, X_WM.position), F)
+    arm = cross(subtract(x_WS, x_WM), F)
     T = (
         T_s[0] + T_r[0] - axial * e_W[0] + arm[0],
         T_s[1] + T_r[1] - axial * e_W[1] + arm[1],
@@ -265,22 +285,58 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
         L_next = apply(Q_next, w_W)
         T_g = subtract(cross(add(H, L), w_W), scale(1.0 / dt, subtract(L_next, L)))  # (13)
     return Step(
-        MotorState(angle, spin), relative, Wrench(F, T), H, Q_now, Q_next, X_WS, X_WR, w_W, w_WR,
-        T_g, Wrench(F, add(T, T_g)), tau_l, tau_q)  # (14)
+        MotorState(angle, spin),
+        relative,
+        Wrench(F, T),
+        H,
+        Q_now,
+        Q_next,
+        X_WS,
+        X_WR,
+        w_W,
+        w_WR,
+        T_g,
+        Wrench(F, add(T, T_g)),  # (14)
+        tau_l,
+        tau_q,
+    )
+
+
+def _minus_mean(rows: Matrix, m: float) -> Matrix:
+    """Return S - m 1."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = rows
+    return ((xx - m, xy, xz), (xy, yy - m, yz), (xz, yz, zz - m))
+
+
+def _across(S: Matrix, a: Vector) -> Matrix:
+    """Return P S P for a symmetric S, where P = 1 - a a^T takes off what lies along the axis."""
+    along = apply(S, a)
+    both = dot(a, along)
+    rows = [
+        [S[i][j] - a[i] * along[j] - along[i] * a[j] + both * a[i] * a[j] for j in range(3)]
+        for i in range(3)
+    ]
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = rows
+    return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
 
 
 def _number(value: Any) -> float:
     """Return a real number as a float, and what is none as NaN, which every rule refuses."""
-    if isinstance(value, bool):
-        return float('nan')
+    if isinstance(value, (bool, str, bytes)):
+        return nan
     try:
-        return float(value) if not isinstance(value, (str, bytes)) else float('nan')
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        return float('nan')
+        return nan
 
 
 def _shown(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else repr(value) if isinstance(value, str) else value
+    """Return a value as an error shows it, on one line: text in quotes, sequences as lists."""
+    if isinstance(value, str):
+        return repr(value)
+    if hasattr(value, 'tolist'):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _numbers(value: Any) -> tuple[float, ...]:
@@ -305,10 +361,11 @@ def _axis(value: Any) -> Vector:
 def _six(name: str, value: Any) -> tuple[float, float, float, float, float, float]:
     numbers = _numbers(value)
     if len(numbers) not in (6, 9) or not all(map(isfinite, numbers)):
-        raise ParameterError(name, '6 finite numbers ixx ixy ixz iyy iyz izz, or 9 in rows [kg m^2]',
-                             _shown(value))
+        rule = '6 finite numbers ixx ixy ixz iyy iyz izz, or 9 in rows [kg m^2]'
+        raise ParameterError(name, rule, _shown(value))
     if len(numbers) == 6:
-        return numbers  # type: ignore[return-value]
+        xx, xy, xz, yy, yz, zz = numbers
+        return (xx, xy, xz, yy, yz, zz)
     xx, xy, xz, yx, yy, yz, zx, zy, zz = numbers
     apart = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
     if not apart <= 1e-9 * max(map(abs, numbers)):
@@ -321,18 +378,23 @@ def _rows(six: tuple[float, ...]) -> Matrix:
     return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
 
 
-def _size(rows: Any) -> float:
+def _size(rows: Matrix) -> float:
     """Return the Frobenius norm of a matrix."""
-    return sqrt(sum(x * x for row in rows for x in row))
+    return hypot(*(x for row in rows for x in row))
 
 
 def _placement(value: Any) -> Pose:
-    position, orientation = _numbers(value[0]), _numbers(value[1])
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        rule = 'a pose: a position [m] and a quaternion (x, y, z, w)'
+        raise ParameterError('placement', rule, _shown(value)) from None
+    position, orientation = _numbers(first), _numbers(second)
     if len(position) != 3 or not all(map(isfinite, position)):
-        raise ParameterError('placement', 'a pose with a position of 3 finite numbers [m]',
-                             _shown(value[0]))
-    length = sqrt(sum(q * q for q in orientation)) if len(orientation) == 4 else float('nan')
-    if not abs(length - 1.0) <= 1e-2:
-        raise ParameterError('placement', 'a pose with a quaternion (x, y, z, w) of length 1',
-                             _shown(value[1]))
-    return Pose(position, normalized(orientation))  # type: ignore[arg-type]
+        rule = 'a pose with a position of 3 finite numbers [m]'
+        raise ParameterError('placement', rule, _shown(first))
+    if len(orientation) != 4 or not abs(hypot(*orientation) - 1.0) <= 1e-2:
+        rule = 'a pose with a quaternion (x, y, z, w) of length 1'
+        raise ParameterError('placement', rule, _shown(second))
+    (px, py, pz), (x, y, z, w) = position, orientation
+    return Pose((px, py, pz), normalized((x, y, z, w)))

@@ -18,7 +18,7 @@ from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParam
 import rclpy
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -26,6 +26,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy._rclpy_pybind11 import RCLError
 from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -100,6 +101,8 @@ class MotorNode(Node):
     """
 
     def __init__(self, **kwargs: Any) -> None:
+        self._polled = Polled()
+        self._clock_subscription: Any = None
         super().__init__('motor', **kwargs)
         self.lock = Lock()
         self._values = self._declare()
@@ -114,7 +117,6 @@ class MotorNode(Node):
         self._looked = -1.0
         self._sent: deque[int] = deque(maxlen=4096)
         self._foreign: dict[str, float] = {}
-        self._polled = Polled()
         self._inputs: list[tuple[Any, type, Callable[[Any], Sequence[Any]]]] = []
         self._outputs: list[Output] = []
         self._create_inputs()
@@ -290,10 +292,14 @@ class MotorNode(Node):
     # one cycle
 
     def cycle(self) -> list[Outcome]:
-        """Look at the clock once, take the inputs that are there, take the steps due, publish."""
-        now_ns = self.get_clock().now().nanoseconds
+        """Take the inputs that are there, look at the clock once, take the steps due, publish."""
         with self.lock:
-            self._drain(now_ns)
+            arrived = self._read()
+            if self._clock_subscription is not None and self._follow_clock():
+                arrived += self._read()  # what was sent before this /clock and is here only now
+            now_ns = self.get_clock().now().nanoseconds
+            for item in arrived:
+                self.session.take(item, now_ns)
             outcomes = self.session.advance_to(now_ns)
             self._look(time.monotonic())
             if now_ns > 0 and self._tf_static is not None:
@@ -304,8 +310,35 @@ class MotorNode(Node):
             self._report(now_ns, bool(outcomes))
         return outcomes
 
-    def _drain(self, now_ns: int) -> None:
-        take = self.session.take
+    def create_subscription(self, msg_type: Any, topic: str, *args: Any, **kwargs: Any) -> Any:
+        """
+        Create a subscription; that of rclpy to /clock is read by the loop too.
+
+        So the order of /clock among the inputs is kept, and no other thread works through it.
+        """
+        if msg_type is ClockMessage:
+            kwargs['callback_group'] = self._polled
+        subscription = super().create_subscription(msg_type, topic, *args, **kwargs)
+        if msg_type is ClockMessage:
+            self._clock_subscription = subscription
+        return subscription
+
+    def _follow_clock(self) -> bool:
+        """Set the clock by the newest /clock; return whether there was one."""
+        subscription, newest = self._clock_subscription, None
+        try:
+            with subscription.handle:
+                while (taken := subscription.handle.take_message(ClockMessage, False)) is not None:
+                    newest = taken[0]
+        except InvalidHandle:  # use_sim_time was switched off
+            self._clock_subscription = None
+        if newest is not None:
+            subscription.callback(newest)
+        return newest is not None
+
+    def _read(self) -> list[Any]:
+        """Return what has arrived on all topics, in the order of the topics."""
+        arrived: list[Any] = []
         for subscription, kind, read in self._inputs:
             handle = subscription.handle
             with handle:
@@ -314,15 +347,15 @@ class MotorNode(Node):
                         taken = handle.take_message(kind, False)
                         if taken is None:
                             break
-                        items = read(taken[0])
+                        arrived += read(taken[0])
                     except (UnicodeDecodeError, ValueError, OverflowError) as error:
-                        self.session.counts[subscription.topic_name, 'unreadable'] += 1
-                        self.session.news.setdefault(
-                            f'{subscription.topic_name} unreadable',
-                            f'{subscription.topic_name}: a message cannot be read ({error}); not used')
-                        continue
-                    for item in items:
-                        take(item, now_ns)
+                        self._count_unreadable(subscription.topic_name, error)
+        return arrived
+
+    def _count_unreadable(self, topic: str, error: Exception) -> None:
+        self.session.counts[topic, 'unreadable'] += 1
+        self.session.news.setdefault(
+            f'{topic} unreadable', f'{topic}: a message cannot be read ({error}); not used')
 
     def _look(self, now: float) -> None:
         if now - self._looked >= LOOK_FOR_READERS:

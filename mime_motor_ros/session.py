@@ -34,13 +34,30 @@ from .model import advance, compose, Pose, Step, StepInputs, Wrench
 from .settings import Settings
 from .timeline import Grid, NANOSECONDS, Stream
 from .vector import (
-    about, add, conjugate, cross, Matrix, multiply, normalized, Quaternion, rotate, subtract, turned, Vector)
+    about,
+    add,
+    conjugate,
+    cross,
+    Matrix,
+    multiply,
+    normalized,
+    Quaternion,
+    rotate,
+    subtract,
+    turned,
+    Vector,
+)
 
 NO_WRENCH = Wrench()
 STILL = ORIGIN = (0.0, 0.0, 0.0)
 SOURCES: dict[type, str] = {
-    Transform: 'tf', Imu: 'imu', Twist: 'twist', Odometry: 'odometry', Commands: 'commands',
-    JointCommand: 'joint_command'}
+    Transform: 'tf',
+    Imu: 'imu',
+    Twist: 'twist',
+    Odometry: 'odometry',
+    Commands: 'commands',
+    JointCommand: 'joint_command',
+}
 WORDS = {
     'repeated': 'the stamp of one that was there already',
     'old': 'older than one already used',
@@ -51,7 +68,7 @@ USUAL = frozenset({'late', 'repeated'})
 """What is counted but not worth a line: two drivers in three repeat a stamp now and then."""
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 - an answer, not an error
     """An input that is not used: the reason it is counted under and the words that say it."""
 
     def __init__(self, reason: str, text: str) -> None:
@@ -131,6 +148,7 @@ class Session:
     gaps, jumps, steps, caught_up : what has happened to time so far
     waiting : why the last step due was not taken, '' when it was
     news : what is to be said, by kind; the edge takes it out and decides how often
+
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -149,34 +167,55 @@ class Session:
 
         self.grid = Grid(settings.rate)
         self.frames = FrameTree()
+        for motor in settings.motors:  # so that what sits on a stator is found from there
+            self.frames.insert(
+                -1, settings.mount_frame, motor.stator_frame, motor.model.placement, static=True
+            )
         self._said: set[str] = set()
         self.ours: deque[Transform] = deque(maxlen=256)
         self._answers: list[str] = []
         self._before_clock: deque[Any] = deque(maxlen=4096)
         self._now = self._advanced = self._end = self._tick = 0
+        self._seen: dict[str, int | None] = {}  # of each child sent since: newest stamp by _end
         self._rate: Stream[tuple[str, Vector]] = Stream()
         self._pose: Stream[tuple[str, str, Pose]] = Stream()
         count = len(settings.motors)
         self._commands: list[Stream[float]] = [Stream() for _ in range(count)]
         self._loads: dict[tuple[int, str], Stream[tuple[str, Wrench]]] = {
-            (i, link): Stream() for i in range(count) for link in ('stator', 'rotor')}
-        self._index = {name: i for i, motor in enumerate(settings.motors)
-                       for name in (motor.name, motor.joint)}
-        self._own = {frame: i for i, motor in enumerate(settings.motors)
-                     for frame in (motor.stator_frame, motor.rotor_frame)}
-        self._streams: list[Stream[Any]] = [self._rate, self._pose, *self._commands,
-                                            *self._loads.values()]
+            (i, link): Stream() for i in range(count) for link in ('stator', 'rotor')
+        }
+        self._index = {
+            name: i
+            for i, motor in enumerate(settings.motors)
+            for name in (motor.name, motor.joint)
+        }
+        self._own = {
+            frame: i
+            for i, motor in enumerate(settings.motors)
+            for frame in (motor.stator_frame, motor.rotor_frame)
+        }
+        self._streams: list[Stream[Any]] = [
+            self._rate,
+            self._pose,
+            *self._commands,
+            *self._loads.values(),
+        ]
         self._takers: dict[type, Callable[[Any], None]] = {
-            Transform: self._take_transform, Imu: self._take_imu, Twist: self._take_twist,
-            Odometry: self._take_odometry, Commands: self._take_commands,
-            JointCommand: self._take_joint_command, Load: self._take_load}
+            Transform: self._take_transform,
+            Imu: self._take_imu,
+            Twist: self._take_twist,
+            Odometry: self._take_odometry,
+            Commands: self._take_commands,
+            JointCommand: self._take_joint_command,
+            Load: self._take_load,
+        }
         self._forget()
 
     # what the outside may do between two steps
 
     def update(self, settings: Settings) -> None:
         """Use other values of the parameters that may change while running."""
-        for i, (old, new) in enumerate(zip(self.settings.motors, settings.motors)):
+        for i, (old, new) in enumerate(zip(self.settings.motors, settings.motors, strict=True)):
             if old.model != new.model:
                 self.energy[i] = Energy()
         self.settings = settings
@@ -205,10 +244,9 @@ class Session:
         Never raises for what the input holds: what is wrong is counted and said.
         """
         self._observe(now_ns)
-        if not self._now:
-            if not getattr(item, 'static', False):
-                self._before_clock.append(item)
-                return True
+        if not self._now and not getattr(item, 'static', False):
+            self._before_clock.append(item)
+            return True
         answers = self._answers
         answers.clear()
         try:
@@ -239,13 +277,20 @@ class Session:
             self.ours.append(item._replace(parent=parent, child=child))
             return
         pose = Pose(_finite(item.position), _unit(item.orientation))
-        stamp = item.stamp or self._now if item.static else self._stamp(item.stamp)
-        read = None if item.static else self.frames.newest_stamp(child, self._end)
+        if item.static:
+            answer = self.frames.insert(item.stamp or self._now, parent, child, pose, True)
+            # Latched and sent again and again: neither a repeat nor an old stamp means anything.
+            self._answers.append('full' if answer == 'full' else '')
+            return
+        stamp = self._stamp(item.stamp)
+        if child not in self._seen:
+            self._seen[child] = self.frames.newest_stamp(child, self._end)
+        read = self._seen[child]
         if read is not None and stamp <= read:
             self._answers.append('repeated' if stamp == read else 'old')
             return
-        answer = self.frames.insert(stamp, parent, child, pose, item.static)
-        self._answered('' if answer == 'inserted' or item.static else answer, stamp)
+        answer = self.frames.insert(stamp, parent, child, pose)
+        self._answered('' if answer == 'inserted' else answer, stamp)
 
     def _take_imu(self, item: Imu) -> None:
         frame = self._frame(item.frame)
@@ -279,7 +324,7 @@ class Session:
     def _take_commands(self, item: Commands) -> None:
         if len(item.torques) != len(self._commands):
             raise Refused('size', f'{len(item.torques)} torques for {len(self._commands)} motors')
-        for stream, torque in zip(self._commands, _finite(item.torques)):
+        for stream, torque in zip(self._commands, _finite(item.torques), strict=True):
             self._offer(stream, 0, torque, said=False)
 
     def _take_joint_command(self, item: JointCommand) -> None:
@@ -287,10 +332,13 @@ class Session:
             raise Refused('size', f'{len(item.names)} names with {len(item.torques)} efforts')
         unknown = [name for name in item.names if name not in self._index]
         if unknown:
-            raise Refused('name', f'no joint {unknown[0]!r}, there are '
-                          + ', '.join(motor.joint for motor in self.settings.motors))
+            raise Refused(
+                'name',
+                f'no joint {unknown[0]!r}, there are '
+                + ', '.join(motor.joint for motor in self.settings.motors),
+            )
         _finite(item.torques)
-        for name, torque in zip(item.names, item.torques):
+        for name, torque in zip(item.names, item.torques, strict=True):
             self._offer(self._commands[self._index[name]], item.stamp, torque)
 
     def _take_load(self, item: Load) -> None:
@@ -315,7 +363,9 @@ class Session:
                 self._once('stamp 0', 'an input has stamp 0: its time of receipt is used')
             # After the steps already taken, so that it is read by the next one.
             return max(self._now, self._end + 1)
-        if stamp < 0 or stamp - self._now > self.settings.max_gap:
+        if stamp < 0:
+            raise Refused('stamp', f'stamp {stamp} ns is before the zero of every clock')
+        if stamp - self._now > self.settings.max_gap:
             ahead = (stamp - self._now) / NANOSECONDS
             raise Refused('future', f'stamp is {ahead:.3f} s ahead of the clock')
         return stamp
@@ -350,8 +400,9 @@ class Session:
                 self._gap(self._now - self._advanced)
                 self._tick = max(self._tick, last)
             for tick in range(self._tick + 1, last + 1):
-                outcome = self._step(self.grid.time_ns(tick - 1), self.grid.time_ns(tick),
-                                     self.grid.dt)
+                outcome = self._step(
+                    self.grid.time_ns(tick - 1), self.grid.time_ns(tick), self.grid.dt
+                )
                 if outcome:
                     made.append(outcome)
             self._tick = max(self._tick, last)
@@ -370,18 +421,20 @@ class Session:
                 self.take(item, now_ns)
         elif now_ns < self._now:
             self.jumps += 1
-            self.news['clock'] = (
-                f'the clock went back by {(self._now - now_ns) / NANOSECONDS:.3f} s: inputs dropped, '
-                f'angle and spin {"held" if self.settings.on_time_jump == "hold" else "reset"}')
-            if self.settings.on_time_jump == 'reset':
+            hold = self.settings.on_time_jump == 'hold'
+            if not hold:
                 self.reset()
+            self.news['clock'] = (
+                f'the clock went back by {(self._now - now_ns) / NANOSECONDS:.3f} s: '
+                f'inputs dropped, angle and spin {"held" if hold else "reset"}'
+            )
             self._forget()
             self._begin(now_ns)
         self._now = now_ns
 
     def _begin(self, now_ns: int) -> None:
         self._now = self._advanced = self._began = now_ns
-        self._tick = self.grid.tick(now_ns - self.settings.settle)
+        self._tick = max(0, self.grid.tick(now_ns - self.settings.settle))  # no step ends at 0
 
     def _forget(self) -> None:
         """Drop every input but the static transforms, which nobody sends again."""
@@ -389,14 +442,17 @@ class Session:
             stream.clear()
         self.frames.clear()
         self._end = 0
+        self._seen.clear()
         self.pose_stamp = self.rate_stamp = self.command_stamp = None
         self._turned: tuple[int, Pose] | None = None
         self._turning: tuple[int, Vector] | None = None
 
     def _gap(self, length_ns: int) -> None:
         self.gaps += 1
-        self.news['gap'] = (f'{length_ns / NANOSECONDS:.3f} s passed at once, more than max_gap: '
-                            'not integrated, angle and spin held')
+        self.news['gap'] = (
+            f'{length_ns / NANOSECONDS:.3f} s passed at once, more than max_gap: '
+            'not integrated, angle and spin held'
+        )
 
     def _step_between(self, start_ns: int | None, stamp_ns: int) -> Outcome | None:
         """Step from one rate stamp to the next; the first only starts the clock: rule 2."""
@@ -413,13 +469,16 @@ class Session:
         """Say that steps wait for a rate message, once it is overdue."""
         silent = self._now - self.settings.settle - (self._rate.stamp or self._began)
         if silent > self.settings.rate_timeout:
-            self.waiting = (f'no {self.settings.rate_source} message to step on for '
-                            f'{silent / NANOSECONDS:.3f} s')
+            self.waiting = (
+                f'no {self.settings.rate_source} message to step on for '
+                f'{silent / NANOSECONDS:.3f} s'
+            )
 
     def _read(self, time_ns: int) -> None:
         for stream in self._streams:
             stream.read(time_ns)
         self._end = time_ns
+        self._seen.clear()
 
     def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Outcome | None:
         """Take the step that ends at a stamp, or say in ``waiting`` why there is none."""
@@ -437,13 +496,14 @@ class Session:
             stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
             inputs = StepInputs(mount, rate, torque, stator, rotor)
             torques.append(torque)
-            steps.append(advance(motor.model, self.states[i], inputs, dt))
+            try:
+                steps.append(advance(motor.model, self.states[i], inputs, dt))
+            except (ValueError, OverflowError):  # the sine of an angle that is not finite
+                self._overflow()
+                return None
         outcome = Outcome(start_ns, stamp_ns, dt, mount, rate, tuple(torques), tuple(steps))
-        if not _all_finite(outcome):
-            self.counts['step', 'overflow'] += 1
-            self.news['overflow'] = ('inputs too large to compute with: step left out, '
-                                     'angle and spin held')
-            self.waiting = 'inputs too large to compute with'
+        if not _moderate(outcome):
+            self._overflow()
             return None
         for i, motor in enumerate(self.settings.motors):
             self.energy[i].add(motor.model, self.states[i], torques[i], steps[i], dt)
@@ -451,6 +511,12 @@ class Session:
         self.steps += 1
         self.waiting = ''
         return outcome
+
+    def _overflow(self) -> None:
+        """Leave out a step whose numbers are beyond computing: rule 10."""
+        self.counts['step', 'overflow'] += 1
+        self.waiting = 'inputs too large to compute with'
+        self.news['overflow'] = f'{self.waiting}: step left out, angle and spin held'
 
     # what a step reads
 
@@ -466,8 +532,10 @@ class Session:
                     self.waiting = f'no {self.settings.pose_source} message yet for the mount pose'
                     return None
                 frame, child, pose = self._pose.value
-                pose = compose(compose(self._connect(world, frame, time_ns), pose),
-                               self._connect(child, mount, time_ns))
+                pose = compose(
+                    compose(self._connect(world, frame, time_ns), pose),
+                    self._connect(child, mount, time_ns),
+                )
         except FrameError as error:
             self.waiting = f'mount pose: {error}'
             return None
@@ -566,18 +634,16 @@ class Session:
         return Wrench(force, add(torque, cross(arm, force)))
 
     def _place(self, frame: str, mount: Pose) -> Pose:
-        """Return the pose of any frame in the world, our own stators and rotors among them."""
+        """Return the pose of any frame in the world, our own rotors among them."""
         if frame == self.settings.world_frame:
             return Pose()
-        if frame not in self._own:
+        i = self._own.get(frame)
+        motor = None if i is None else self.settings.motors[i]
+        if i is None or motor is None or frame == motor.stator_frame:
             return compose(mount, self._connect(self.settings.mount_frame, frame, self._end))
-        i = self._own[frame]
-        motor = self.settings.motors[i]
         stator = compose(mount, motor.model.placement)
-        if frame == motor.stator_frame:
-            return stator
-        turned = about(motor.model.axis, self.states[i].angle)
-        return Pose(stator.position, multiply(stator.orientation, turned))
+        turn = about(motor.model.axis, self.states[i].angle)
+        return Pose(stator.position, multiply(stator.orientation, turn))
 
 
 def _finite(numbers: tuple[float, ...]) -> Any:
@@ -611,12 +677,25 @@ def _turn(before: Pose, after: Pose, seconds: float) -> Vector:
     return (factor * x, factor * y, factor * z)
 
 
-def _all_finite(outcome: Outcome) -> bool:
-    """Tell whether every number that leaves is finite; a sum is not where one of them is not."""
+def _moderate(outcome: Outcome) -> bool:
+    """
+    Tell whether every number that leaves is finite, and below 1e100.
+
+    So far from the largest float, turning them into other axes, summing them over the motors
+    and their products, as energy, stay finite too. A square is not below where a number is NaN.
+    """
     total = 0.0
     for step in outcome.steps:
-        for vector in (step.state, step.reaction.force, step.reaction.torque,
-                       step.mount_wrench.torque, step.momentum, step.stator.position,
-                       step.stator_angular_velocity, step.rotor_angular_velocity):
-            total += sum(vector)
-    return isfinite(total)
+        angle, spin = step.state
+        total += angle * angle + spin * spin
+        for x, y, z in (
+            step.reaction.force,
+            step.reaction.torque,
+            step.mount_wrench.torque,
+            step.momentum,
+            step.stator.position,
+            step.stator_angular_velocity,
+            step.rotor_angular_velocity,
+        ):
+            total += x * x + y * y + z * z
+    return total < 1e200

@@ -1,8 +1,12 @@
-"""Every parameter of the node, described once, and the checked settings made of their values. No ROS here."""
+"""
+Every parameter of the node, described once, and the checked settings made of their values.
+
+No ROS here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 import math
@@ -14,6 +18,7 @@ from transforms3d.euler import euler2quat
 from .errors import ParameterError
 from .model import from_rotor_inertia, MotorParameters, MotorState, Pose
 from .timeline import nanoseconds
+from .vector import Quaternion
 
 MOST_MOTORS = 64
 FASTEST = 10_000.0  # [Hz]
@@ -44,61 +49,164 @@ class Parameter(NamedTuple):
         return f'{self.text}{unit}' + (f'; {rule}' if rule else '') + '.'
 
 
-_TIME = {'low': 0.0, 'rule': 'finite and >= 0 s', 'live': True}
+_TIME: dict[str, Any] = {'low': 0.0, 'rule': 'finite and >= 0 s', 'live': True}
 
 NODE = (
     Parameter('motors', ('wheel',), '', 'names of the motors, in the order of ~/commands'),
-    Parameter('rate', 1000.0, 'Hz', 'steps a second (also how often the inputs are looked at)',
-              f'> 0 Hz and <= {FASTEST:g} Hz', 0.0, FASTEST, above=True),
-    Parameter('step_on', 'timer', '', 'what makes a step: the grid of rate, or each rate message',
-              choices=('timer', 'imu')),
-    Parameter('publish_rate', 0.0, 'Hz', 'wrenches, momentum and joint states a second, 0 = every step',
-              f'>= 0 Hz and <= {FASTEST:g} Hz', 0.0, FASTEST),
-    Parameter('tf_rate', 50.0, 'Hz', 'rotor transforms a second, 0 = every step',
-              f'>= 0 Hz and <= {FASTEST:g} Hz', 0.0, FASTEST),
+    Parameter(
+        'rate',
+        1000.0,
+        'Hz',
+        'steps a second (also how often the inputs are looked at)',
+        f'> 0 Hz and <= {FASTEST:g} Hz',
+        0.0,
+        FASTEST,
+        above=True,
+    ),
+    Parameter(
+        'step_on',
+        'timer',
+        '',
+        'what makes a step: the grid of rate, or each rate message',
+        choices=('timer', 'imu'),
+    ),
+    Parameter(
+        'publish_rate',
+        0.0,
+        'Hz',
+        'wrenches, momentum and joint states a second, 0 = every step',
+        f'>= 0 Hz and <= {FASTEST:g} Hz',
+        0.0,
+        FASTEST,
+    ),
+    Parameter(
+        'tf_rate',
+        50.0,
+        'Hz',
+        'rotor transforms a second, 0 = every step',
+        f'>= 0 Hz and <= {FASTEST:g} Hz',
+        0.0,
+        FASTEST,
+    ),
     Parameter('publish_tf', True, '', 'publish the frames of stators and rotors'),
     Parameter('frame_prefix', '', '', "put before the motors' own frame ids"),
     Parameter('world_frame', 'odom', '', 'frame the pose of the mount is given in'),
-    Parameter('mount_frame', 'base_link', '',
-              'frame of the mount; the same as world_frame: the mount stands still'),
-    Parameter('rate_source', 'imu', '', "where the mount's angular velocity comes from",
-              choices=RATE_SOURCES),
-    Parameter('pose_source', 'auto', '',
-              'where the pose of the mount comes from (auto: odometry with rate_source odometry, else tf)',
-              choices=POSE_SOURCES),
-    Parameter('pose_timeout', 0.5, 's', 'age of the pose up to which it is held, then the motors pause',
-              **_TIME),
-    Parameter('rate_timeout', 0.1, 's', 'age of the rate up to which it is held, then the motors pause',
-              **_TIME),
-    Parameter('command_timeout', 0.5, 's',
-              'age of a torque command or load up to which it acts, then it is 0; 0 = for ever',
-              **_TIME),
-    Parameter('max_gap', 0.5, 's',
-              'longest time without steps that is caught up, and the farthest stamp in the future',
-              'finite and > 0 s', 0.0, above=True, live=True),
-    Parameter('settle', 0.0, 's', 'how long after its end a step is taken, for inputs on their way',
-              **_TIME),
-    Parameter('on_time_jump', 'hold', '', 'angle and spin when the clock goes back',
-              choices=('hold', 'reset'), live=True),
+    Parameter(
+        'mount_frame',
+        'base_link',
+        '',
+        'frame of the mount; the same as world_frame: the mount stands still',
+    ),
+    Parameter(
+        'rate_source',
+        'imu',
+        '',
+        "where the mount's angular velocity comes from",
+        choices=RATE_SOURCES,
+    ),
+    Parameter(
+        'pose_source',
+        'auto',
+        '',
+        'where the pose of the mount comes from (auto: odometry as rate_source, else tf)',
+        choices=POSE_SOURCES,
+    ),
+    Parameter(
+        'pose_timeout',
+        0.5,
+        's',
+        'age of the pose up to which it is held, then the motors pause',
+        **_TIME,
+    ),
+    Parameter(
+        'rate_timeout',
+        0.1,
+        's',
+        'age of the rate up to which it is held, then the motors pause',
+        **_TIME,
+    ),
+    Parameter(
+        'command_timeout',
+        0.5,
+        's',
+        'age of a torque command or load up to which it acts, then it is 0; 0 = for ever',
+        **_TIME,
+    ),
+    Parameter(
+        'max_gap',
+        0.5,
+        's',
+        'longest time without steps that is caught up, and the farthest stamp in the future',
+        'finite and > 0 s',
+        0.0,
+        above=True,
+        live=True,
+    ),
+    Parameter(
+        'settle',
+        0.0,
+        's',
+        'how long after its end a step is taken, for inputs on their way',
+        **_TIME,
+    ),
+    Parameter(
+        'on_time_jump',
+        'hold',
+        '',
+        'angle and spin when the clock goes back',
+        choices=('hold', 'reset'),
+        live=True,
+    ),
 )
 
 MOTOR = (
-    Parameter('inertia', 1e-4, 'kg m^2', 'J, inertia of the rotor about its axis',
-              'finite and > 0 kg m^2', 0.0, above=True, live=True),
-    Parameter('damping', 1e-5, 'N m s', 'b, viscous damping on the speed relative to the stator',
-              'finite and >= 0 N m s', 0.0, live=True),
+    Parameter(
+        'inertia',
+        1e-4,
+        'kg m^2',
+        'J, inertia of the rotor about its axis',
+        'finite and > 0 kg m^2',
+        0.0,
+        above=True,
+        live=True,
+    ),
+    Parameter(
+        'damping',
+        1e-5,
+        'N m s',
+        'b, viscous damping on the speed relative to the stator',
+        'finite and >= 0 N m s',
+        0.0,
+        live=True,
+    ),
     Parameter('axis', (0.0, 0.0, 1.0), '', 'a, axis in the stator frame, normalised'),
-    Parameter('asymmetry', _ZEROS, 'kg m^2',
-              'Q, asymmetry across the axis in the stator frame at angle 0: ixx ixy ixz iyy iyz izz',
-              live=True),
-    Parameter('rotor_inertia', _ZEROS, 'kg m^2',
-              'full inertia of the rotor at angle 0 (ixx ixy ixz iyy iyz izz) instead of inertia and'
-              ' asymmetry; zeros = not given'),
+    Parameter(
+        'asymmetry',
+        _ZEROS,
+        'kg m^2',
+        'Q, asymmetry across the axis in the stator frame at angle 0: ixx ixy ixz iyy iyz izz',
+        live=True,
+    ),
+    Parameter(
+        'rotor_inertia',
+        _ZEROS,
+        'kg m^2',
+        'full inertia of the rotor at angle 0 (ixx ixy ixz iyy iyz izz) instead of inertia and'
+        ' asymmetry; zeros = not given',
+    ),
     Parameter('placement.xyz', (0.0, 0.0, 0.0), 'm', 'origin of the stator in the mount frame'),
-    Parameter('placement.rpy', (0.0, 0.0, 0.0), 'rad',
-              'roll, pitch, yaw of the stator in the mount frame (fixed axes, as in URDF)'),
-    Parameter('placement.quaternion', (0.0, 0.0, 0.0, 1.0), '',
-              'orientation of the stator in the mount frame, x y z w, instead of placement.rpy'),
+    Parameter(
+        'placement.rpy',
+        (0.0, 0.0, 0.0),
+        'rad',
+        'roll, pitch, yaw of the stator in the mount frame (fixed axes, as in URDF)',
+    ),
+    Parameter(
+        'placement.quaternion',
+        (0.0, 0.0, 0.0, 1.0),
+        '',
+        'orientation of the stator in the mount frame, x y z w, instead of placement.rpy',
+    ),
     Parameter('initial_spin', 0.0, 'rad/s', 'absolute spin at the start and after a reset'),
     Parameter('initial_angle', 0.0, 'rad', 'angle at the start and after a reset'),
     Parameter('stator_frame', '', '', "the stator's frame id; empty = <motor>_stator"),
@@ -170,41 +278,61 @@ def settings(values: Mapping[str, Any] | None = None) -> Settings:
     ------
     ParameterError
         One line that names the parameter, its rule with unit, and the value.
+
     """
     values = dict(values or {})
     remarks: list[str] = []
     motors = motor_names(values.get('motors', NODE[0].default))
     table = parameters(motors)
     check_names(values, motors)
-    value = {name: plain(parameter, values.get(name, parameter.default))
-             for name, parameter in table.items()}
-    frame = {name: _frame(name, value[name], remarks)
-             for name in value if name in ('world_frame', 'mount_frame')}
+    value = {
+        name: plain(parameter, values.get(name, parameter.default))
+        for name, parameter in table.items()
+    }
+    frame: dict[str, Any] = {
+        name: _frame(name, value[name], remarks)
+        for name in value
+        if name in ('world_frame', 'mount_frame')
+    }
     made = tuple(_motor(motor, value, values, remarks) for motor in motors)
     _distinct(made, frame)
     _combinations(value)
     pose = value['pose_source']
     if pose == 'auto':
         pose = 'odometry' if value['rate_source'] == 'odometry' else 'tf'
-    durations = {name: nanoseconds(value[name]) for name in
-                 ('pose_timeout', 'rate_timeout', 'command_timeout', 'max_gap', 'settle')}
-    same = {name: value[name] for name in ('rate', 'step_on', 'publish_rate', 'tf_rate',
-                                           'publish_tf', 'rate_source', 'on_time_jump')}
-    return Settings(motors=made, pose_source=pose, remarks=tuple(remarks), **frame, **durations,
-                    **same)
+    durations: dict[str, Any] = {
+        name: nanoseconds(value[name])
+        for name in ('pose_timeout', 'rate_timeout', 'command_timeout', 'max_gap', 'settle')
+    }
+    same: dict[str, Any] = {
+        name: value[name]
+        for name in (
+            'rate',
+            'step_on',
+            'publish_rate',
+            'tf_rate',
+            'publish_tf',
+            'rate_source',
+            'on_time_jump',
+        )
+    }
+    return Settings(
+        motors=made, pose_source=pose, remarks=tuple(remarks), **frame, **durations, **same
+    )
 
 
 def motor_names(value: Any) -> tuple[str, ...]:
     """Return the names of the motors, checked."""
     names = tuple(value) if isinstance(value, (list, tuple)) else (value,)
     rule = f'1 to {MOST_MOTORS} different names of letters, digits and _ that begin with a letter'
-    good = all(isinstance(name, str) and re.fullmatch('[A-Za-z](_?[A-Za-z0-9])*', name)
-               for name in names)
+    good = all(
+        isinstance(name, str) and re.fullmatch('[A-Za-z](_?[A-Za-z0-9])*', name) for name in names
+    )
     if not (good and 1 <= len(names) <= MOST_MOTORS and len(set(names)) == len(names)):
         raise ParameterError('motors', rule, list(names))
     taken = {parameter.name.split('.')[0] for parameter in NODE} & set(names)
     if taken:
-        raise ParameterError('motors', 'names that are not those of a parameter', sorted(taken)[0])
+        raise ParameterError('motors', 'names that no parameter has', repr(min(taken)))
     return names
 
 
@@ -217,21 +345,28 @@ def check_names(values: Mapping[str, Any], motors: Sequence[str]) -> list[str]:
     motor that is not there, is a mistake that would silently leave a default in place.
     """
     table = parameters(motors)
-    ends = {parameter.name for parameter in MOTOR}
+    ends = [parameter.name for parameter in MOTOR]
     strangers = []
     for name in values:
         if name in table:
             continue
         motor, _, end = name.partition('.')
-        if end in ends and motor not in motors:
-            near = get_close_matches(motor, motors, 1) or motors[:1]
-            raise ParameterError(name, f'a parameter of one of the motors {list(motors)}',
-                                 values[name], f'Add {motor!r} to motors, or name it {near[0]}.{end}.')
-        near = get_close_matches(name, table, 1, 0.8)
-        if near:
-            raise ParameterError(name, 'the name of a parameter', values[name],
-                                 f'Did you mean {near[0]}?')
-        strangers.append(name)
+        rule, hint = 'the name of a parameter', ''
+        if name in ends:
+            hint = f'Did you mean {motors[0]}.{name}?'
+        elif motor in motors:
+            near = get_close_matches(end, ends, 1)
+            hint = f'Did you mean {motor}.{near[0]}?' if near else f'There are {", ".join(ends)}.'
+        elif end in ends:
+            like = (get_close_matches(motor, motors, 1) or motors)[0]
+            rule = f'a parameter of one of the motors {list(motors)}'
+            hint = f'Add {motor!r} to motors, or name it {like}.{end}.'
+        elif near := get_close_matches(name, table, 1, 0.8):
+            hint = f'Did you mean {near[0]}?'
+        else:
+            strangers.append(name)
+            continue
+        raise ParameterError(name, rule, _shown(values[name]), hint)
     return strangers
 
 
@@ -260,7 +395,9 @@ def _shown(value: Any) -> Any:
     """Return a value as an error shows it: text in quotes, a sequence as a list."""
     if isinstance(value, str):
         return repr(value)
-    return value if isinstance(value, (bool, int, float)) else list(value) if _many(value) else value
+    return (
+        value if isinstance(value, (bool, int, float)) else list(value) if _many(value) else value
+    )
 
 
 def _many(value: Any) -> bool:
@@ -270,7 +407,10 @@ def _many(value: Any) -> bool:
 def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return math.nan
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def _numbers(parameter: Parameter, value: Any) -> tuple[float, ...]:
@@ -290,32 +430,35 @@ def _text(parameter: Parameter, value: Any) -> str:
     if parameter.choices and value not in parameter.choices:
         near = get_close_matches(value, parameter.choices, 1)
         hint = f'Did you mean {near[0]}?' if near else ''
-        raise ParameterError(parameter.name, f'one of {", ".join(parameter.choices)}', repr(value),
-                             hint)
+        raise ParameterError(
+            parameter.name, f'one of {", ".join(parameter.choices)}', repr(value), hint
+        )
     return value
 
 
 def _frame(name: str, value: str, remarks: list[str]) -> str:
     """Return a frame id without the leading slash that tf2 refuses."""
-    if value.startswith('/'):
+    frame = value[1:] if value.startswith('/') else value
+    if not frame or frame.startswith('/') or frame != frame.strip():
+        raise ParameterError(name, 'a frame id, not empty and no spaces around it', repr(value))
+    if frame != value:
         remarks.append(f"{name}: leading '/' of {value!r} stripped, tf2 has none.")
-        value = value[1:]
-    if not value or value.startswith('/') or value != value.strip():
-        raise ParameterError(name, 'a frame id that is not empty', repr(value))
-    return value
+    return frame
 
 
-def _motor(motor: str, value: Mapping[str, Any], given: Mapping[str, Any],
-           remarks: list[str]) -> MotorSettings:
+def _motor(
+    motor: str, value: Mapping[str, Any], given: Mapping[str, Any], remarks: list[str]
+) -> MotorSettings:
     """Return the settings of one motor out of its checked plain values."""
 
     def own(name: str) -> Any:
         return value[f'{motor}.{name}']
 
     def named(name: str) -> str:
-        prefix = value['frame_prefix'].lstrip('/')
-        return _frame(f'{motor}.{name}', own(name), remarks) if not prefix else (
-            prefix + _frame(f'{motor}.{name}', own(name), remarks))
+        full = f'{motor}.{name}'
+        return _frame(
+            full, value['frame_prefix'].lstrip('/') + _frame(full, own(name), remarks), remarks
+        )
 
     inertia, asymmetry = own('inertia'), own('asymmetry')
     try:
@@ -323,43 +466,66 @@ def _motor(motor: str, value: Mapping[str, Any], given: Mapping[str, Any],
             parts = from_rotor_inertia(own('rotor_inertia'), own('axis'))
             for name, part in (('inertia', parts.inertia), ('asymmetry', parts.asymmetry)):
                 if f'{motor}.{name}' in given and not _near(own(name), part):
-                    raise ParameterError(name, f'left out or {_shown(part)} kg m^2, as rotor_inertia'
-                                         ' gives it', _shown(own(name)))
+                    raise ParameterError(
+                        name,
+                        f'left out or {_shown(part)} kg m^2, as rotor_inertia gives it',
+                        _shown(own(name)),
+                    )
             inertia, asymmetry = parts.inertia, parts.asymmetry
             remarks.append(
                 f"motor {motor!r}: the mount's link has to carry the rotor's mass at the stator's "
-                f'origin and {parts.transverse:.6g} kg m^2 across its axis (none about it).')
-        model = MotorParameters(inertia, own('damping'), own('axis'), asymmetry,
-                                Pose(own('placement.xyz'), _orientation(own)))
+                f'origin and {parts.transverse:.6g} kg m^2 across its axis (none about it).'
+            )
+        model = MotorParameters(
+            inertia,
+            own('damping'),
+            own('axis'),
+            asymmetry,
+            Pose(own('placement.xyz'), _orientation(own)),
+        )
     except ParameterError as error:
-        name = error.name
-        if name == 'placement':
-            name = 'placement.quaternion'
-        raise ParameterError(f'{motor}.{name}', error.rule, error.value, error.hint) from None
+        if error.name == 'placement':  # its position has been checked as a list of numbers
+            raise ParameterError(
+                f'{motor}.placement.quaternion',
+                'x y z w of length 1, within 1e-2',
+                error.value,
+            ) from None
+        raise ParameterError(
+            f'{motor}.{error.name}', error.rule, error.value, error.hint
+        ) from None
     if abs(model.mean_asymmetry) > 1e-9 * max(map(abs, model.asymmetry)):
         remarks.append(
-            f'motor {motor!r}: asymmetry has a mean part of {model.mean_asymmetry:.6g} kg m^2 across '
-            "the axis, which belongs to the mount's link: leave it out here.")
-    return MotorSettings(motor, model, MotorState(own('initial_angle'), own('initial_spin')),
-                         named('stator_frame'), named('rotor_frame'), own('joint'))
+            f'motor {motor!r}: asymmetry has a mean part of {model.mean_asymmetry:.6g} kg m^2 '
+            "across the axis, which belongs to the mount's link: leave it out here."
+        )
+    return MotorSettings(
+        motor,
+        model,
+        MotorState(own('initial_angle'), own('initial_spin')),
+        named('stator_frame'),
+        named('rotor_frame'),
+        own('joint'),
+    )
 
 
-def _orientation(own: Any) -> tuple[float, float, float, float]:
+def _orientation(own: Callable[[str], Any]) -> Quaternion:
     """Return the placement's orientation from roll, pitch, yaw or the quaternion."""
-    rpy, quaternion = own('placement.rpy'), own('placement.quaternion')
+    quaternion: Quaternion = own('placement.quaternion')
+    rpy = own('placement.rpy')
     if not any(rpy):
         return quaternion
     w, x, y, z = (float(q) for q in euler2quat(*rpy, axes='sxyz'))
     if quaternion != (0.0, 0.0, 0.0, 1.0) and not _near(quaternion, (x, y, z, w)):
-        raise ParameterError('placement.quaternion', 'left out where placement.rpy is given',
-                             _shown(quaternion))
+        raise ParameterError(
+            'placement.quaternion', 'left out where placement.rpy is given', _shown(quaternion)
+        )
     return (x, y, z, w)
 
 
 def _near(a: Any, b: Any) -> bool:
     a, b = (a, b) if isinstance(a, tuple) else ((a,), (b,))
     size = max(map(abs, b), default=0.0)
-    return len(a) == len(b) and all(abs(x - y) <= 1e-9 * size for x, y in zip(a, b))
+    return len(a) == len(b) and all(abs(x - y) <= 1e-9 * size for x, y in zip(a, b, strict=True))
 
 
 def _distinct(motors: Sequence[MotorSettings], frame: Mapping[str, str]) -> None:
@@ -367,17 +533,24 @@ def _distinct(motors: Sequence[MotorSettings], frame: Mapping[str, str]) -> None
     used = {frame['world_frame']: 'world_frame', frame['mount_frame']: 'mount_frame'}
     joints: dict[str, str] = {}
     for motor in motors:
-        for name, value, known in (('stator_frame', motor.stator_frame, used),
-                                   ('rotor_frame', motor.rotor_frame, used),
-                                   ('joint', motor.joint, joints)):
+        for name, value, known in (
+            ('stator_frame', motor.stator_frame, used),
+            ('rotor_frame', motor.rotor_frame, used),
+            ('joint', motor.joint, joints),
+        ):
             if value in known or not value:
                 why = f'that of {known[value]}' if value in known else 'empty'
-                raise ParameterError(f'{motor.name}.{name}', 'a name of its own', repr(value),
-                                     f'It is {why}.')
+                raise ParameterError(
+                    f'{motor.name}.{name}', 'a name of its own', repr(value), f'It is {why}.'
+                )
             known[value] = f'{motor.name}.{name}'
 
 
 def _combinations(value: Mapping[str, Any]) -> None:
     if value['step_on'] == 'imu' and value['rate_source'] in ('tf', 'zero'):
-        raise ParameterError('step_on', f'timer where rate_source is {value["rate_source"]}',
-                             repr('imu'), 'Steps on messages need a rate that comes as messages.')
+        raise ParameterError(
+            'step_on',
+            f'timer where rate_source is {value["rate_source"]}',
+            repr('imu'),
+            'Steps on messages need a rate that comes as messages.',
+        )

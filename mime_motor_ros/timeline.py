@@ -1,4 +1,4 @@
-"""Integer nanoseconds: the grid of the steps and the stamped samples that steps read. No floats are summed here."""
+"""Integer nanoseconds: the grid of the steps and the stamped samples they read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value = TypeVar('Value')
 
 def nanoseconds(seconds: float) -> int:
     """Return a duration [s] as a whole number of nanoseconds."""
-    return round(seconds * NANOSECONDS)
+    return round(Fraction(seconds) * NANOSECONDS)  # as a float, a long one would overflow
 
 
 class Grid:
@@ -27,11 +27,13 @@ class Grid:
     Parameters
     ----------
     rate : [Hz], > 0
-        Taken as the nearest fraction with a denominator of at most a million.
+        Taken as the nearest fraction with a denominator of at most a million, so that a tick
+        takes eleven days at the most.
+
     """
 
     def __init__(self, rate: float) -> None:
-        ratio = Fraction(rate).limit_denominator(1_000_000)
+        ratio = max(Fraction(rate).limit_denominator(1_000_000), Fraction(1, 1_000_000))
         self._ticks, self._span = ratio.numerator, ratio.denominator * NANOSECONDS
         self.dt = float(1 / ratio)
 
@@ -48,6 +50,11 @@ class Grid:
         return self.tick(after_ns) > self.tick(before_ns)
 
 
+def _order(value: Value) -> tuple[Value, str]:
+    """Return what two values of one stamp are ordered by; text tells 0.0 from -0.0."""
+    return value, repr(value)
+
+
 class Stream(Generic[Value]):
     """
     The stamped samples of one input, read in the order of their stamps.
@@ -58,7 +65,9 @@ class Stream(Generic[Value]):
     Parameters
     ----------
     size
-        How many samples may wait; more are refused, so that a flood cannot fill the memory.
+        How many samples may wait, the oldest; more are refused, so that a flood cannot fill the
+        memory.
+
     """
 
     __slots__ = ('_size', '_stamps', '_values', 'stamp', 'value')
@@ -84,6 +93,7 @@ class Stream(Generic[Value]):
         Returns
         -------
         '' taken; 'repeated' this stamp is known; 'old' a newer one was read; 'full' no room.
+
         """
         if self.stamp is not None and stamp <= self.stamp:
             return 'old' if stamp < self.stamp else 'repeated'
@@ -96,14 +106,16 @@ class Stream(Generic[Value]):
             return ''
         place = bisect_right(stamps, stamp)
         if place and stamps[place - 1] == stamp:
-            if newer or value > self._values[place - 1]:  # type: ignore[operator]
+            if newer or _order(value) > _order(self._values[place - 1]):
                 self._values[place - 1] = value
             return '' if newer else 'repeated'
-        if len(stamps) >= self._size:
-            return 'full'
         stamps.insert(place, stamp)
         self._values.insert(place, value)
-        return ''
+        if len(stamps) <= self._size:
+            return ''
+        stamps.pop()
+        self._values.pop()
+        return 'full'
 
     def read(self, until_ns: int) -> None:
         """Move to the newest sample stamped at or before a time."""

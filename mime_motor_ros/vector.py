@@ -106,13 +106,32 @@ def apply(m: Matrix, v: Vector) -> Vector:
 
 def turned(q: Quaternion, s: Matrix) -> Matrix:
     """Return R S R^T for a symmetric S and the rotation R of a unit quaternion."""
-    (a, b, c), (d, e, f), (g, h, i) = matrix(q)
+    x, y, z, w = q  # matrix(q), written out here: this runs three times a step
+    x2, y2, z2 = x + x, y + y, z + z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    a, b, c = 1.0 - yy - zz, xy - wz, xz + wy
+    d, e, f = xy + wz, 1.0 - xx - zz, yz - wx
+    g, h, i = xz - wy, yz + wx, 1.0 - xx - yy
     (sxx, sxy, sxz), (_, syy, syz), (_, _, szz) = s
-    # R S, then only the six different elements of (R S) R^T
-    ux, uy, uz = a * sxx + b * sxy + c * sxz, a * sxy + b * syy + c * syz, a * sxz + b * syz + c * szz
-    vx, vy, vz = d * sxx + e * sxy + f * sxz, d * sxy + e * syy + f * syz, d * sxz + e * syz + f * szz
-    wx, wy, wz = g * sxx + h * sxy + i * sxz, g * sxy + h * syy + i * syz, g * sxz + h * syz + i * szz
+    # R S by rows u, v, t; then only the six different elements of (R S) R^T
+    ux, uy, uz = (
+        a * sxx + b * sxy + c * sxz,
+        a * sxy + b * syy + c * syz,
+        a * sxz + b * syz + c * szz,
+    )
+    vx, vy, vz = (
+        d * sxx + e * sxy + f * sxz,
+        d * sxy + e * syy + f * syz,
+        d * sxz + e * syz + f * szz,
+    )
+    tx, ty, tz = (
+        g * sxx + h * sxy + i * sxz,
+        g * sxy + h * syy + i * syz,
+        g * sxz + h * syz + i * szz,
+    )
     xx, xy, xz = a * ux + b * uy + c * uz, d * ux + e * uy + f * uz, g * ux + h * uy + i * uz
     yy, yz = d * vx + e * vy + f * vz, g * vx + h * vy + i * vz
-    zz = g * wx + h * wy + i * wz
+    zz = g * tx + h * ty + i * tz
     return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))

@@ -29,14 +29,16 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not SHARED.is_dir(), reason=f'needs the recordings in {SHARED}'),
 ]
-# So far apart that a busy machine is not late; the last recording also in real time.
+# Faster than real time in lockstep, so that a busy machine is waited for; one in real time.
+WHOLE = float('inf')
 PLAYS = [
-    ('broad07_fast_rotation', 4.0, 20.0),
-    ('husky_imu_odom', 16.0, 195.3),
-    ('jackal_sim_imu_odom', 8.0, 61.2),
-    ('px4_auavx21_handheld', 5.0, 47.4),
+    ('broad07_fast_rotation', 10.0, WHOLE),
+    ('husky_imu_odom', 30.0, WHOLE),
+    ('jackal_sim_imu_odom', 20.0, WHOLE),
+    ('px4_auavx21_handheld', 10.0, WHOLE),
     ('px4_auavx21_handheld', 1.0, 5.0),
 ]
+HELD = 5.0  # s of the recording: half a second or less here, for what is lost and sent again
 SKEWED = {'wheel.asymmetry': [8e-6, 1e-6, 0.0, -8e-6, 0.0, 0.0], 'wheel.placement.xyz': [0.1, 0.2, 0.3]}
 
 
@@ -76,10 +78,11 @@ def drain(subscription, kind, into):
 @pytest.mark.parametrize(('name', 'speed', 'seconds'), PLAYS)
 def test_what_comes_over_the_wire_is_what_the_session_computes(name, speed, seconds):
     recording = Recording(SHARED / name)
-    values = values_for(recording, **SKEWED)
+    values = values_for(recording, settle=HELD, max_gap=HELD, **SKEWED)
     session, made = outcomes(recording, values)
-    until_ns = recording.start_ns + round(seconds * 1e9) - 10**9
-    made = [outcome for outcome in made if outcome.stamp_ns <= until_ns or seconds > 10]
+    if seconds < WHOLE:
+        until_ns = recording.start_ns + round(seconds * 1e9) - 10**9
+        made = [outcome for outcome in made if outcome.stamp_ns <= until_ns]
     wanted = expected(made, values['mount_frame'])
 
     context = rclpy.Context()
@@ -93,10 +96,14 @@ def test_what_comes_over_the_wire_is_what_the_session_computes(name, speed, seco
         command += ['-p', f'{key}:={value}']
     for topic in wanted:  # a burst of steps caught up must not overwrite what is on its way
         command += ['-p', f'qos_overrides./{topic}.publisher.depth:=1000']
+    # Best effort may lose a sample on a busy machine, as it should: here all have to come.
+    command += ['-p', 'qos_overrides./imu/data.subscription.reliability:=reliable']
     process = subprocess.Popen(command, env=os.environ | {'PYTHONPATH': str(ROOT)},
                                stderr=subprocess.PIPE, text=True)
     try:
-        player = Player(node, recording, speed=speed, seconds=seconds)
+        player = Player(node, recording, speed=speed, seconds=seconds, tail=HELD + 1.0)
+        if speed > 1.0:
+            player.follow('joint_states', JointState, values['settle'])
         assert player.wait(20.0, ['/imu/data', '/tf']) == []
         end = time.monotonic() + 10.0
         while any(node.count_publishers(topic) == 0 for topic in wanted):
@@ -124,4 +131,4 @@ def test_what_comes_over_the_wire_is_what_the_session_computes(name, speed, seco
         assert len(came) >= len(messages_wanted), topic
         differ = [i for i, one in enumerate(messages_wanted) if came[i] != one]
         assert not differ, f'{topic}: {len(differ)} differ, the first is {differ[0]}'
-        assert len(came) == len(messages_wanted) or seconds < 10
+        assert len(came) == len(messages_wanted) or seconds < WHOLE
