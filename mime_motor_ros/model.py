@@ -1,5 +1,5 @@
 """
-The equations of one gyroscopic actuator: pure functions of floats and tuples, no clock, no ROS, no numpy.
+The equations of one gyroscopic actuator: pure functions, no clock, no ROS, no numpy.
 
 Frames: W world, M mount, S stator, R rotor; ``X_WS`` is the pose of S in W and a vector ends
 with the frame it is expressed in. The numbers behind the lines are those of doc/equations.md.

@@ -86,7 +86,7 @@ class Player:
     recording
         What is played.
     speed
-        Seconds of the recording a second; 0 waits for nothing but the readers' acknowledgement.
+        Seconds of the recording a second; 0 waits for nothing, in lockstep for the answers alone.
     remaps
         Names to publish topics under instead of their own.
     topics
@@ -211,8 +211,8 @@ class Player:
             count += 1
             if self.lockstep is not None:
                 self.lockstep.wait(instant.received_ns, stop)
-            if not self.speed:
-                self._let_read(instant)
+            if not self.speed and not instant.records:
+                time.sleep(1e-3)  # or the clock would jump for those who look now and then
         return Played(
             sent,
             count,
@@ -239,16 +239,6 @@ class Player:
         end_ns = self.recording.start_ns + self.seconds * 1e9
         records = self.recording.records(played)
         yield from instants((x for x in records if x.received_ns <= end_ns), self.tail)
-
-    def _let_read(self, instant: Instant) -> None:
-        """Without a schedule: let the reliable readers have what was sent, and time pass."""
-        from rclpy.duration import Duration
-
-        if instant.records:
-            for name in {record.topic for record in instant.records}:
-                self._publishers[name].wait_for_all_acked(Duration(seconds=1))
-        else:
-            time.sleep(1e-3)  # or the clock would jump for those who look at it now and then
 
 
 class Lockstep:
@@ -335,7 +325,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument('recording', help='a rosbag2 folder (MCAP or SQLite)')
     options.add_argument(
-        '--speed', type=float, default=1.0, help='times real time; 0: as fast as it is read (1)'
+        '--speed', type=float, default=1.0, help='times real time (1); 0: no schedule, for lockstep'
     )
     options.add_argument(
         '--remap',

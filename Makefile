@@ -1,0 +1,43 @@
+# Everything the two commands need goes into .venv; see tools/setup.sh.
+#
+#   make demo SECONDS=20        make test ARGS='-k frames'        make -C path/to/here demo
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench plot lint setup clean
+
+RUN := tools/env.sh
+
+# A relative BAG is looked for here, then where `make -C` was called.
+bag = $$(realpath -qe "$(BAG)" || realpath -qm "$(PWD)/$(BAG)")
+
+help:  ## this list
+	@echo 'make demo | test | ...    on a machine without ROS, or with ROS 2 sourced'
+	@sed -nE 's/^([a-z]+):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST))
+	@echo 'PYTHON=python3.12 chooses the interpreter of .venv.'
+
+demo: setup  ## run the motor on a moving mount, with a live table (SECONDS=20, BAG=recording)
+	@tools/terminal.sh $(RUN) python tools/demo.py \
+	    $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(BAG),--bag "$(bag)")
+
+test: setup  ## run all tests (ARGS='-k frames' picks some)
+	@$(RUN) pytest $(ARGS)
+
+bench: setup  ## measure one step and the loop, and print a table
+	@tools/setup.sh bench
+	@$(RUN) python tools/bench.py $(ARGS)
+
+plot: setup  ## draw the picture of the README
+	@tools/setup.sh plot
+	@$(RUN) python tools/plot.py $(ARGS)
+
+lint: setup  ## check style and types
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) mypy
+
+setup:  ## make .venv ready; the others do this by themselves
+	@tools/setup.sh
+
+clean:  ## remove .venv and all that was made
+	rm -rf .venv .venv.lock build install log .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

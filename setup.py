@@ -1,0 +1,33 @@
+"""Install rules: the modules, what goes to share/, and the executables of ``ros2 run``."""
+
+from glob import glob
+
+from setuptools import setup
+
+NAME = 'mime_motor_ros'
+
+setup(
+    name=NAME,
+    version='0.1.0',
+    description='Gyroscopic actuators on a real mount: a motor model in step with TF and an IMU.',
+    maintainer='mime_motor_ros maintainers',
+    maintainer_email='maintainers@example.org',
+    license='Apache-2.0',
+    packages=[NAME],
+    python_requires='>=3.10',
+    install_requires=['setuptools'],
+    zip_safe=True,
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
+        (f'share/{NAME}', ['package.xml']),
+        (f'share/{NAME}/launch', sorted(glob('launch/*.launch.py'))),
+        (f'share/{NAME}/config', sorted(glob('config/*'))),
+    ],
+    entry_points={
+        'console_scripts': [
+            f'motor = {NAME}.main:run',
+            f'demo_mount = {NAME}.demo_mount:main',
+            f'motor_table = {NAME}.table:main',
+        ],
+    },
+)

@@ -1,0 +1,85 @@
+"""
+What holds for every test: a ROS network of its own, and a reason for every test left out.
+
+The network is chosen before anything imports rclpy, and processes a test starts inherit it.
+"""
+
+import os
+from pathlib import Path
+import random
+import socket
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+
+def _bound(kind, port):
+    """Return a socket on this port of the loopback, or None where it is taken."""
+    found = socket.socket(socket.AF_INET, kind)
+    try:
+        found.bind(('127.0.0.1', port))
+    except OSError:
+        found.close()
+        return None
+    return found
+
+
+def _own_domain():
+    """
+    Return a domain id that nobody on this machine uses, and the lock that keeps it.
+
+    DDS gives every domain 250 UDP ports; the first participant takes the eleventh. The TCP port
+    is ours to say that a test process is here, whether or not it has a participant right now.
+    """
+    for domain in random.sample(range(1, 102), 101):  # 0 to 101 are safe on Linux
+        base = 7400 + 250 * domain
+        lock = _bound(socket.SOCK_STREAM, base)
+        free = lock and _bound(socket.SOCK_DGRAM, base + 10)
+        if free:
+            free.close()
+            return domain, lock
+        if lock:
+            lock.close()
+    raise RuntimeError('all ROS domain ids of this machine are in use')
+
+
+# The lock is held as long as this module lives.
+DOMAIN, _LOCK = _own_domain()
+os.environ['ROS_DOMAIN_ID'] = str(DOMAIN)
+os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+
+try:
+    import rclpy  # noqa: F401
+except ImportError as error:
+    NO_ROS = f'rclpy cannot be imported ({error})'
+else:
+    NO_ROS = ''
+
+
+def pytest_report_header():
+    checks = 'on' if os.environ.get('ROS_PYTHON_CHECK_FIELDS') == '1' else 'off'
+    if NO_ROS:
+        return f'ROS: {NO_ROS}; tests of it are skipped'
+    return f'ROS: rclpy imported, domain {DOMAIN}, localhost only, field checks {checks}'
+
+
+class _LeftOut(pytest.Module):
+    """A file of tests that is not even imported, as it would fail to import rclpy."""
+
+    def collect(self):
+        pytest.skip(NO_ROS, allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    if NO_ROS and module_path.is_relative_to(TESTS / 'ros'):
+        return _LeftOut.from_parent(parent, path=module_path)
+    return None
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.is_relative_to(TESTS / 'ros'):
+            item.add_marker('ros')
+        if NO_ROS and item.get_closest_marker('ros'):
+            item.add_marker(pytest.mark.skip(reason=NO_ROS))

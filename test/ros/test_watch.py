@@ -1,0 +1,190 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import Vector3Stamped, WrenchStamped
+from mime_motor_ros.screen import Motor, Status
+from mime_motor_ros.table import Tally, Watch
+import pytest
+import rclpy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+
+pytestmark = pytest.mark.ros
+
+COMMAND = [sys.executable, '-m', 'mime_motor_ros.table']
+
+
+class StandIn:
+    """The outputs of a motor node with two motors, published when told to."""
+
+    def __init__(self, context):
+        self.node = rclpy.create_node('motor', context=context)
+        make = self.node.create_publisher
+        self.wrench = make(WrenchStamped, '~/mount_wrench', 10)
+        self.reaction = make(WrenchStamped, '~/reaction', 10)
+        self.momentum = make(Vector3Stamped, '~/momentum', 10)
+        self.joints = make(JointState, 'joint_states', 10)
+        self.diagnostics = make(DiagnosticArray, '/diagnostics', 10)
+        self.spins = {name: make(Float64, f'~/{name}/spin', 10) for name in ('left', 'right')}
+
+    def publish(self, stamp=1):
+        message = WrenchStamped()
+        message.header.stamp.sec = stamp
+        message.wrench.torque.x, message.wrench.force.z = 3.0, -1.0
+        self.wrench.publish(message)
+        message.wrench.torque.x = 2.0
+        self.reaction.publish(message)
+        momentum = Vector3Stamped()
+        momentum.vector.y = 0.5
+        self.momentum.publish(momentum)
+        self.joints.publish(
+            JointState(
+                name=['left_joint', 'right_joint'],
+                position=[1.0, 2.0],
+                velocity=[10.0, 20.0],
+                effort=[0.1, 0.2],
+            )
+        )
+        for value, publisher in enumerate(self.spins.values()):
+            publisher.publish(Float64(data=100.0 + value))
+
+    def diagnose(self, name='motor'):
+        stepping = DiagnosticStatus(level=b'\x01', name=f'{name}: stepping', message='slow')
+        stepping.values = [KeyValue(key='wanted rate (Hz)', value='1000')]
+        statuses = [stepping]
+        statuses += [DiagnosticStatus(name=f'{name}: {motor}') for motor in self.spins]
+        self.diagnostics.publish(DiagnosticArray(status=statuses))
+
+
+@pytest.fixture
+def context():
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    yield context
+    rclpy.shutdown(context=context)
+
+
+@pytest.fixture
+def motor(context):
+    motor = StandIn(context)
+    yield motor
+    motor.node.destroy_node()
+
+
+@pytest.fixture
+def make_watch(context):
+    node = rclpy.create_node('motor_table', context=context)
+    yield lambda **options: Watch(node, **options)
+    node.destroy_node()
+
+
+def until(watch, motor, is_reached, seconds=10.0):
+    """Publish and poll until the view is as wanted; return it."""
+    end = time.monotonic() + seconds
+    while not is_reached(watch.view()):
+        assert time.monotonic() < end, watch.view()
+        motor.diagnose()
+        motor.publish()
+        time.sleep(0.01)
+        watch.poll()
+    return watch.view()
+
+
+def test_a_view_holds_the_newest_of_everything(make_watch, motor):
+    def is_full(view):
+        return (
+            all(None not in x for x in (motor_values(m) for m in view.motors))
+            and len(view.motors) == 2
+            and None not in (view.momentum, view.reaction, view.mount_wrench)
+        )
+
+    view = until(make_watch(), motor, is_full)
+    assert view.motors == (
+        Motor('left', 100.0, 10.0, 1.0, 0.1),
+        Motor('right', 101.0, 20.0, 2.0, 0.2),
+    )
+    assert view.momentum == (0.0, 0.5, 0.0)
+    assert view.reaction == ((0.0, 0.0, -1.0), (2.0, 0.0, 0.0))
+    assert view.mount_wrench == ((0.0, 0.0, -1.0), (3.0, 0.0, 0.0))
+    assert view.statuses['stepping'] == Status(1, 'slow', {'wanted rate (Hz)': '1000'})
+    assert view.age < 5.0
+    assert view.publishers == 1
+
+
+def motor_values(motor):
+    return (motor.spin, motor.relative_speed, motor.angle, motor.torque)
+
+
+def test_the_joints_of_somebody_else_do_not_hide_ours(make_watch, motor):
+    watch = make_watch()
+    until(watch, motor, lambda view: any(m.angle is not None for m in view.motors))
+    other = JointState(name=['elbow'], position=[7.0], velocity=[0.0], effort=[0.0])
+    unequal = JointState(name=['a', 'b'], position=[1.0], velocity=[], effort=[])
+    watch._on_joints(other)
+    watch._on_joints(unequal)
+    assert [m.angle for m in watch.view().motors] == [1.0, 2.0]
+
+
+def test_the_diagnostics_of_other_nodes_are_left_alone(make_watch, motor):
+    watch = make_watch()
+    until(watch, motor, lambda view: 'stepping' in view.statuses)
+    before = dict(watch.view().statuses)
+    array = DiagnosticArray(status=[DiagnosticStatus(name='motor2: stepping', message='no')])
+    watch._on_diagnostics(array)
+    assert watch.view().statuses == before
+
+
+def test_a_tally_counts_every_wrench_and_only_when_asked_to(make_watch, motor):
+    watch = make_watch(tally=True)
+    until(watch, motor, lambda view: view.mount_wrench is not None)
+    time.sleep(0.2)
+    watch.poll()
+    watch.tally = Tally()
+    for stamp in range(1, 9):
+        motor.publish(stamp)
+    time.sleep(0.2)
+    watch.poll()
+    assert (watch.tally.received, watch.tally.seconds) == (8, 7.0)
+    assert (watch.tally.peak_torque, watch.tally.peak_force) == (3.0, 1.0)
+
+
+def test_a_node_by_its_full_name_is_found_in_its_namespace(context, make_watch):
+    watch = make_watch(motor='/arm/motor')
+    topics = {read.subscription.topic_name for read in watch._reads}
+    assert topics == {
+        '/arm/motor/mount_wrench',
+        '/arm/motor/reaction',
+        '/arm/motor/momentum',
+        '/arm/joint_states',
+        '/diagnostics',
+    }
+    assert watch._prefix == 'motor: '
+
+
+def test_the_command_says_what_it_waits_for_and_ends_cleanly():
+    process = subprocess.Popen(
+        COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ, text=True
+    )
+    try:
+        line = process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=5)
+    finally:
+        process.kill()
+    assert line.strip() == '0.0 s  waiting for the node motor; is ROS_DOMAIN_ID the same?'
+    assert (process.returncode, err) == (0, '')
+
+
+def test_once_without_a_node_is_told_in_one_line():
+    ended = subprocess.run(
+        [*COMMAND, '--once', '--seconds', '0.2', '--node', 'none'],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (ended.returncode, ended.stdout) == (1, '')
+    assert ended.stderr == ('motor_table: waiting for the node none; is ROS_DOMAIN_ID the same?\n')

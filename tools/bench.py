@@ -1,0 +1,441 @@
+"""
+Measure what the motor costs, beside what else there is, and print it as one table.
+
+    python tools/bench.py [--seconds 10] [--rounds 3] [--json FILE]
+
+One step: ``advance`` with all outputs, against MuJoCo's ``mj_step`` of the same rig, called from
+Python. The loop: the motor node at 1 kHz, against an ordinary rclpy node (plain_node.py) with the
+same step and topics. This process sends both an IMU at 1 kHz and /tf at 100 Hz and reads every
+topic they publish. The node has one core, this process the other. All takes turns with what it
+is compared with, so that a busy machine hits both; numbers are medians over the rounds.
+
+Ends with code 1 when a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Callable
+import json
+import os
+from pathlib import Path
+import signal
+from statistics import median
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, NamedTuple
+
+from demo import prepare_environment
+from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, tumble
+from mime_motor_ros.errors import MotorError
+from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
+from rich.console import Console
+from rich.table import Table
+
+STEP_TARGET = 15.0  # us, one advance with all outputs
+MADE_TARGET = 99.9  # % of the steps due
+CPU_TARGET = 0.5  # of what the plain node takes
+
+STEPS = 1000  # calls timed as one
+BATCHES = 60  # of each contestant
+RATE = 1000  # Hz, of the steps and of the IMU
+TF_EVERY = 10  # steps: /tf at 100 Hz
+PERIOD_NS = 1_000_000_000 // RATE
+WARM_UP = 2.0  # s from the first step on, in which a node has settled
+PATIENCE = 20.0  # s until the first step; a start takes two
+NODES = {
+    'motor': ['-m', 'mime_motor_ros.main'],
+    'plain': [str(Path(__file__).with_name('plain_node.py'))],
+}
+RIG = """
+<mujoco>
+  <option timestep="0.001" gravity="0 0 0"/>
+  <worldbody>
+    <body name="mount">
+      <freejoint/>
+      <inertial pos="0 0 0" mass="5" diaginertia="0.05 0.05 0.05"/>
+      <body name="rotor" pos="0.05 0.02 0.1">
+        <joint name="wheel" type="hinge" axis="0 0 1" damping="1e-5"/>
+        <inertial pos="0 0 0" mass="0.2" diaginertia="7e-5 5e-5 1e-4"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="wheel"/></actuator>
+</mujoco>
+"""
+
+
+class BenchError(MotorError):
+    """A node cannot be measured; the text says why."""
+
+
+# --- one step ---------------------------------------------------------------------------------
+
+
+def advance_batch(asymmetry: tuple[float, ...]) -> Callable[[], None]:
+    """Return what takes ``STEPS`` steps of a wheel on a turning mount, with loads."""
+    pose, rate = tumble(1.0)
+    parameters = MotorParameters(
+        1e-4, 1e-5, (0.0, 0.0, 1.0), asymmetry, Pose((0.05, 0.02, 0.1), IMU_ON_MOUNT.orientation)
+    )
+    load = Wrench((0.1, -0.2, 0.3), (1e-3, 2e-3, -3e-3))
+    inputs = StepInputs(pose, rate, 1e-3, load, load)
+    state = MotorState()
+
+    def batch() -> None:
+        nonlocal state
+        for _ in range(STEPS):
+            state = advance(parameters, state, inputs, 1e-3).state
+
+    return batch
+
+
+def mujoco_batch() -> Callable[[], None]:
+    """Return what takes ``STEPS`` steps of the same wheel on a free mount in MuJoCo."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_string(RIG)
+    data = mujoco.MjData(model)
+    data.qvel[3:6] = tumble(1.0)[1]
+    step, control = mujoco.mj_step, data.ctrl
+
+    def batch() -> None:
+        for _ in range(STEPS):
+            control[0] = 1e-3
+            step(model, data)
+
+    return batch
+
+
+def time_steps() -> dict[str, float]:
+    """Return how long one step takes [us], by contestant."""
+    batches = {
+        'symmetric': advance_batch((0.0,) * 6),
+        'asymmetric': advance_batch((1e-5, 0.0, 0.0, -1e-5, 0.0, 0.0)),
+        'mujoco': mujoco_batch(),
+    }
+    times: dict[str, list[float]] = {name: [] for name in batches}
+    for _ in range(BATCHES):
+        for name, batch in batches.items():
+            before = time.thread_time_ns()  # others' turns on this core do not count
+            batch()
+            times[name].append((time.thread_time_ns() - before) / STEPS / 1000)
+    return {name: median(values) for name, values in times.items()}
+
+
+# --- the loop ---------------------------------------------------------------------------------
+
+
+class Run(NamedTuple):
+    """What one run of one node gave."""
+
+    node: str
+    seconds: float
+    due: float
+    made: int
+    cpu: float
+    """Share of a core [%]."""
+    lateness: list[float]
+    """From the end of each step to the sending of its first message [ms], sorted."""
+    read: dict[str, int]
+    """Messages, by topic."""
+
+
+class Surroundings:
+    """The robot around the node: sends what the node needs and reads all it publishes."""
+
+    def __init__(self) -> None:
+        from diagnostic_msgs.msg import DiagnosticArray
+        from geometry_msgs.msg import (
+            InertiaStamped,
+            TransformStamped,
+            TwistStamped,
+            Vector3Stamped,
+            WrenchStamped,
+        )
+        import rclpy
+        from rclpy.qos import DurabilityPolicy, QoSProfile
+        from sensor_msgs.msg import Imu, JointState
+        from std_msgs.msg import Float64
+        from tf2_msgs.msg import TFMessage
+
+        self.node = rclpy.create_node('bench')
+        self._imu = self.node.create_publisher(Imu, 'imu/data', 10)
+        self._tf = self.node.create_publisher(TFMessage, '/tf', 100)
+        latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+        self._tf_static = self.node.create_publisher(TFMessage, '/tf_static', latched)
+        self._imu_message, self._pose_message = Imu(), TransformStamped()
+        self._imu_message.header.frame_id = 'imu_link'
+        self._pose_message.header.frame_id, self._pose_message.child_frame_id = 'odom', 'base_link'
+        self._poses = TFMessage(transforms=[self._pose_message])
+
+        sensor = TransformStamped(child_frame_id='imu_link')
+        sensor.header.frame_id = 'base_link'
+        fill(sensor.transform.translation, IMU_ON_MOUNT.position)
+        fill(sensor.transform.rotation, IMU_ON_MOUNT.orientation)
+        self._tf_static.publish(TFMessage(transforms=[sensor]))
+
+        kinds = {
+            '/motor/reaction': WrenchStamped,  # the first that either node sends of a step
+            '/motor/mount_wrench': WrenchStamped,
+            '/motor/momentum': Vector3Stamped,
+            '/joint_states': JointState,
+            '/motor/wheel/spin': Float64,
+            '/motor/wheel/reaction': WrenchStamped,
+            '/motor/wheel/mount_wrench': WrenchStamped,
+            '/motor/wheel/momentum': Vector3Stamped,
+            '/motor/wheel/stator_twist': TwistStamped,
+            '/motor/wheel/rotor_twist': TwistStamped,
+            '/motor/wheel/asymmetry': InertiaStamped,
+            '/motor/wheel/asymmetry_next': InertiaStamped,
+            '/tf': TFMessage,
+            '/diagnostics': DiagnosticArray,
+        }
+        self._readers = [
+            (topic, kind, self.node.create_subscription(kind, topic, lambda _: None, 1000).handle)
+            for topic, kind in kinds.items()
+        ]
+        self.read: Counter[str] = Counter()
+        self.sent_ns: dict[int, int] = {}
+        """When the first message of a step was sent, by the stamp of the step."""
+
+    def forget(self) -> None:
+        """Start counting anew."""
+        self.read.clear()
+        self.sent_ns.clear()
+
+    def send(self, now_ns: int, with_pose: bool) -> None:
+        """Send what the sensors of a tumbling mount say at a time."""
+        pose, rate = tumble(now_ns % 1_000_000_000_000 / 1e9)
+        message = self._imu_message
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(now_ns, 1_000_000_000)
+        fill(message.angular_velocity, gyro(rate))
+        self._imu.publish(message)
+        if with_pose:
+            self._pose_message.header.stamp = message.header.stamp
+            fill(self._pose_message.transform.translation, pose.position)
+            fill(self._pose_message.transform.rotation, pose.orientation)
+            self._tf.publish(self._poses)
+
+    def take(self, index: int) -> None:
+        """Read what has come on one of the topics, as bytes."""
+        topic, kind, handle = self._readers[index % len(self._readers)]
+        while taken := handle.take_message(kind, True):
+            self.read[topic] += 1
+            if topic == '/motor/reaction':
+                seconds, nanoseconds = struct.unpack_from('<iI', taken[0], 4)
+                stamp_ns = seconds * 1_000_000_000 + nanoseconds
+                self.sent_ns.setdefault(stamp_ns, taken[1]['source_timestamp'])
+
+    def live(self, seconds: float, until: Callable[[], Any] = lambda: False) -> None:
+        """Send and read for a while, or until something is the case."""
+        start_ns = time.time_ns()
+        end_ns = start_ns + round(seconds * 1e9)
+        tick = start_ns // PERIOD_NS
+        while (now_ns := time.time_ns()) < end_ns and not until():
+            if now_ns // PERIOD_NS > tick:
+                tick = now_ns // PERIOD_NS
+                self.send(now_ns, tick % TF_EVERY == 0)
+                self.take(2 * tick)
+                self.take(2 * tick + 1)
+            else:
+                time.sleep(((tick + 1) * PERIOD_NS - now_ns) / 1e9)
+
+
+def fill(target: Any, numbers: tuple[float, ...]) -> None:
+    """Put three or four numbers into a vector or quaternion."""
+    for name, number in zip('xyzw', numbers, strict=False):
+        setattr(target, name, number)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time a process has taken so far, all threads."""
+    fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def start(name: str, core: int, errors: Any) -> subprocess.Popen[bytes]:
+    """Start a node on one core: a child has the affinity of the thread that made it."""
+    ours = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        return subprocess.Popen(
+            [sys.executable, *NODES[name]],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            start_new_session=True,  # Ctrl-C ends this process, which ends the node
+        )
+    finally:
+        os.sched_setaffinity(0, ours)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a node to end; kill it when it does not."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(5.0)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def run_node(name: str, surroundings: Surroundings, core: int, seconds: float) -> Run:
+    """Run one node in the surroundings and return what it did."""
+    with tempfile.TemporaryFile() as errors:
+        process = start(name, core, errors)
+        try:
+            surroundings.forget()
+            surroundings.live(PATIENCE, lambda: surroundings.sent_ns or process.poll() is not None)
+            surroundings.live(WARM_UP)
+            surroundings.forget()
+            cpu, start_ns = cpu_seconds(process.pid), time.time_ns()
+            surroundings.live(seconds)
+            cpu, end_ns = cpu_seconds(process.pid) - cpu, time.time_ns()
+            read = dict(surroundings.read)
+            surroundings.live(0.2)  # what was sent last is still to be read
+        finally:
+            end(process)
+        steps = {at: sent for at, sent in surroundings.sent_ns.items() if start_ns < at <= end_ns}
+        if not steps:
+            errors.seek(0)
+            said = errors.read().decode(errors='replace')
+            raise BenchError(f'the {name} node made no steps (code {process.returncode}). {said}')
+    return Run(
+        name,
+        (end_ns - start_ns) / 1e9,
+        (end_ns - start_ns) / PERIOD_NS,
+        len(steps),
+        100e9 * cpu / (end_ns - start_ns),
+        sorted((sent - at) / 1e6 for at, sent in steps.items()),
+        read,
+    )
+
+
+def run_loops(seconds: float, rounds: int) -> list[Run]:
+    """Run both nodes in turns."""
+    import rclpy
+    from rclpy.signals import SignalHandlerOptions
+
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, cores[-1:])  # before there are threads, which then stay there too
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    surroundings = Surroundings()
+    try:
+        return [
+            run_node(name, surroundings, cores[0], seconds)
+            for _ in range(rounds)
+            for name in NODES
+        ]
+    finally:
+        surroundings.node.destroy_node()
+        rclpy.try_shutdown()
+
+
+# --- the table --------------------------------------------------------------------------------
+
+
+def quantile(sorted_values: list[float], share: float) -> float:
+    """Return the value below which a share of sorted values lies."""
+    return sorted_values[min(len(sorted_values) - 1, int(share * len(sorted_values)))]
+
+
+class Loop(NamedTuple):
+    """What the runs of one node gave: medians over the runs, but the longest lateness of all."""
+
+    made: float
+    cpu: float
+    p50: float
+    p99: float
+    longest: float
+    read: float
+
+
+def summary(runs: list[Run], node: str) -> Loop:
+    """Return the figures of one node."""
+    own = [run for run in runs if run.node == node]
+    return Loop(
+        median(100.0 * run.made / run.due for run in own),
+        median(run.cpu for run in own),
+        median(quantile(run.lateness, 0.5) for run in own),
+        median(quantile(run.lateness, 0.99) for run in own),
+        max(run.lateness[-1] for run in own),
+        median(sum(run.read.values()) / run.seconds for run in own),
+    )
+
+
+def judge(steps: dict[str, float], motor: Loop, plain: Loop) -> list[tuple[str, str, bool]]:
+    """Return what has a target: which, how it came out, and whether it is reached."""
+    slowest = max(steps['symmetric'], steps['asymmetric'])
+    ratio = motor.cpu / plain.cpu
+    return [
+        ('one step', f'{slowest:.1f} us of at most {STEP_TARGET:g} us', slowest <= STEP_TARGET),
+        ('steps made', f'{motor.made:.2f} % of at least {MADE_TARGET:g} %', motor.made >= MADE_TARGET),
+        ('CPU', f'{ratio:.2f} of the plain node, at most {CPU_TARGET:g}', ratio <= CPU_TARGET),
+    ]
+
+
+def table(steps: dict[str, float], motor: Loop, plain: Loop) -> Table:
+    """Return all figures as a table."""
+    shown = Table('', 'motor', 'compared with', 'ratio', 'target', title='Bench (medians)')
+
+    def row(name: str, form: str, ours: float, theirs: float, target: str = '') -> None:
+        ratio = f'{ours / theirs:.2f}' if theirs else ''
+        shown.add_row(name, form.format(ours), form.format(theirs), ratio, target)
+
+    for rotor in ('symmetric', 'asymmetric'):
+        row(f'one step, {rotor} rotor [us]', '{:.1f}', steps[rotor], steps['mujoco'],
+            f'<= {STEP_TARGET:g}')
+    shown.add_section()
+    row('steps made of those due [%]', '{:.2f}', motor.made, plain.made, f'>= {MADE_TARGET:g}')
+    row('CPU of a core [%]', '{:.1f}', motor.cpu, plain.cpu, f'ratio <= {CPU_TARGET:g}')
+    row('lateness p50 [ms]', '{:.3f}', motor.p50, plain.p50)
+    row('lateness p99 [ms]', '{:.3f}', motor.p99, plain.p99)
+    row('lateness max [ms]', '{:.3f}', motor.longest, plain.longest)
+    row('messages read a second', '{:.0f}', motor.read, plain.read)
+    return shown
+
+
+def main() -> int:
+    """Measure, print; return 1 when a target is missed."""
+    parser = argparse.ArgumentParser(
+        prog='bench.py', description='Measure one step and the running node; 1 = target missed.'
+    )
+    parser.add_argument('--seconds', type=float, default=10.0, help='of each run (default 10)')
+    parser.add_argument('--rounds', type=int, default=3, help='runs of each node (default 3)')
+    parser.add_argument('--json', type=Path, help='write the raw numbers to this file')
+    options = parser.parse_args()
+    prepare_environment(os.environ)
+    print(
+        f'One step, then {options.rounds} times {options.seconds:g} s of each node '
+        f'({2 * options.rounds * (options.seconds + WARM_UP + 1.5):.0f} s) ...',
+        flush=True,
+    )
+    try:
+        steps = time_steps()
+        runs = run_loops(options.seconds, options.rounds)
+    except BenchError as error:
+        print(f'bench: {error}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    motor, plain = summary(runs, 'motor'), summary(runs, 'plain')
+    Console().print(table(steps, motor, plain))
+    print('One step is compared with mj_step of MuJoCo; the node with a plain rclpy timer node.')
+    print(f'Lateness: from the end of a step to its first message sent, at {RATE} steps/s.')
+    if options.json is not None:
+        raw = {'steps_us': steps, 'runs': [run._asdict() for run in runs]}
+        options.json.write_text(json.dumps(raw) + '\n')
+    missed = [f'{name}: {text}' for name, text, reached in judge(steps, motor, plain) if not reached]
+    for text in missed:
+        print(f'missed: {text}')
+    return 1 if missed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
