@@ -85,7 +85,7 @@ class Diagnostics:
         if still:
             level, text = OK, 'stands still'
         elif age is None:
-            level, text = STALE, f'nothing usable from {source} yet: {session.waiting}'
+            level, text = STALE, f'nothing usable from {source} yet'
         elif age * NANOSECONDS > timeout:
             level, text = STALE, (f'{age:.3f} s old, more than {timeout / NANOSECONDS:g} s: '
                                   'the motors are held')

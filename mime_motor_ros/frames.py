@@ -243,7 +243,7 @@ class FrameTree:
         for frame in (target, source):
             if frame not in self._names:
                 return FrameLookupError(
-                    f'frame {frame!r} must be named by a transform, got none. '
+                    f'no transform names frame {frame!r}. '
                     'Check its spelling and that its publisher runs.'
                 )
         for frame in tops:
@@ -260,8 +260,8 @@ class FrameTree:
                     f'got {_seconds(time_ns)}. {do}.'
                 )
         return FrameConnectivityError(
-            f'frames {source!r} and {target!r} must be in one tree, got the roots {tops[1]!r} and '
-            f'{tops[0]!r}. Publish a transform that joins them.'
+            f'no transform joins {source!r} and {target!r}: their trees end at {tops[1]!r} and '
+            f'{tops[0]!r}. Publish one that does.'
         )
 
 

@@ -645,7 +645,7 @@ def test_rule_7_a_rate_whose_frame_is_not_known_makes_no_step_and_says_so():
     session.advance_to(START)
     give(session, [tf(START), imu(START, frame='imu_link')])
     assert session.advance_to(START + 10 * MS) == []
-    assert session.waiting.startswith("mount rate: frame 'imu_link' must be named")
+    assert session.waiting.startswith("mount rate: no transform names frame 'imu_link'")
 
 
 def test_rule_7_T28_the_orientation_of_an_imu_is_used_only_when_asked_for():
@@ -769,7 +769,7 @@ def test_rule_8_no_steps_without_any_pose_or_rate_and_the_reason_is_at_hand():
     session = make()
     session.advance_to(START)
     assert session.advance_to(START + 10 * MS) == []
-    assert session.waiting.startswith("mount pose: frame 'odom' must be named by a transform")
+    assert session.waiting.startswith("mount pose: no transform names frame 'odom'")
     session.take(tf(START), START + 20 * MS)
     assert session.advance_to(START + 20 * MS) == []
     assert session.waiting == 'no imu message yet for the mount rate'
@@ -1008,7 +1008,7 @@ def test_a_load_whose_frame_is_not_known_is_taken_as_zero_and_said():
     session.take(Load(START, 'wheel', 'rotor', 'nowhere', (1.0, 0.0, 0.0), ORIGIN), START)
     (outcome,) = session.advance_to(START + 10 * MS)
     assert outcome.reaction().force == ORIGIN
-    assert session.news['load 0'].startswith("wheel rotor_wrench: frame 'nowhere' must be named")
+    assert session.news['load 0'].startswith("wheel rotor_wrench: no transform names frame 'nowhere'")
     assert session.news['load 0'].endswith('taken as zero')
 
 
