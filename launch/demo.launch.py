@@ -37,6 +37,7 @@ def generate_launch_description() -> LaunchDescription:
                 default_value='0.005',
                 description='amplitude of the torques [N m]',
             ),
+            OpaqueFunction(function=check),
             IncludeLaunchDescription(
                 PythonLaunchDescriptionSource(str(MOTOR)),
                 launch_arguments={'rviz': LaunchConfiguration('rviz')}.items(),
@@ -45,6 +46,13 @@ def generate_launch_description() -> LaunchDescription:
             OpaqueFunction(function=mount),
         ]
     )
+
+
+def check(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Refuse a wrong figure before anything is started: launch would leave that behind."""
+    for name in ('mount_rate', 'torque_amplitude'):
+        number(context, name)
+    return []
 
 
 def mount(context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -87,4 +95,9 @@ def of_the_file(context: LaunchContext) -> dict[str, Any]:
 
 def number(context: LaunchContext, name: str) -> float:
     """Return a launch argument as a number; 100 serves for 100.0."""
-    return float(ParameterValue(LaunchConfiguration(name), value_type=float).evaluate(context))
+    argument = LaunchConfiguration(name)
+    try:
+        return float(ParameterValue(argument, value_type=float).evaluate(context))
+    except ValueError:
+        text = argument.perform(context)
+        raise ValueError(f'{name} must be a number, got {text!r}.') from None

@@ -16,7 +16,6 @@ from typing import Any
 from ament_index_python.packages import get_package_prefix, PackageNotFoundError
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
-from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -75,9 +74,12 @@ def generate_launch_description() -> LaunchDescription:
         )
         for name, (_, text) in OVERRIDES.items()
     ]
-    return LaunchDescription(
-        [*ARGUMENTS, *over_the_file, OpaqueFunction(function=motor), OpaqueFunction(function=rviz)]
-    )
+    return LaunchDescription([*ARGUMENTS, *over_the_file, OpaqueFunction(function=nodes)])
+
+
+def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return all that is started; refuse a wrong argument before, launch would leave it behind."""
+    return [*motor(context), *rviz(context)]
 
 
 def motor(context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -96,7 +98,7 @@ def motor(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             namespace=LaunchConfiguration('namespace'),
             remappings=[('imu/data', LaunchConfiguration('imu_topic'))],
             ros_arguments=['--log-level', LaunchConfiguration('log_level'), *parameters],
-            respawn=LaunchConfiguration('respawn'),
+            respawn=typed(context, 'respawn', bool),
             respawn_delay=RESPAWN_DELAY,
             output='screen',
         )
@@ -105,7 +107,7 @@ def motor(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 def rviz(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return RViz in the namespace of the motor, or a line that says why there is none."""
-    if not IfCondition(LaunchConfiguration('rviz')).evaluate(context):
+    if not typed(context, 'rviz', bool):
         return []
     try:
         get_package_prefix('rviz2')
@@ -129,10 +131,20 @@ def rviz(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 def given(context: LaunchContext) -> dict[str, Any]:
     """Return the parameters that were given as launch arguments, each in its own type."""
     return {
-        name: ParameterValue(LaunchConfiguration(name), value_type=kind).evaluate(context)
+        name: typed(context, name, kind)
         for name, (kind, _) in OVERRIDES.items()
         if LaunchConfiguration(name).perform(context)
     }
+
+
+def typed(context: LaunchContext, name: str, kind: type) -> Any:
+    """Return an argument as a text or as true or false; launch's own refusal names neither."""
+    argument = LaunchConfiguration(name)
+    try:
+        return ParameterValue(argument, value_type=kind).evaluate(context)
+    except ValueError:
+        text = argument.perform(context)
+        raise ValueError(f'{name} must be true or false, got {text!r}.') from None
 
 
 def file(context: LaunchContext, name: str) -> str:

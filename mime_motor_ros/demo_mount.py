@@ -91,7 +91,6 @@ class DemoMount:
         from rclpy.qos import DurabilityPolicy, QoSProfile
         from sensor_msgs.msg import Imu
         from std_msgs.msg import Float64MultiArray
-
         from tf2_msgs.msg import TFMessage
 
         self.node = node

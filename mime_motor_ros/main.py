@@ -11,8 +11,10 @@ def main(args: list[str] | None = None) -> int:
     """Run the node until it is asked to stop; return the exit code of the process."""
     stop = Stop().catch_signals()
 
+    stop.at_once = True
     from .node import serve
 
+    stop.at_once = False
     return serve(stop, args)
 
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from .errors import ParameterError
 from .vector import (
-    about,
     add,
     apply,
     cross,
@@ -26,6 +25,7 @@ from .vector import (
     Quaternion,
     rotate,
     scale,
+    spun,
     subtract,
     turned,
     Vector,
@@ -151,7 +151,7 @@ class MotorParameters:
         axis, six = _axis(self.axis), _six('asymmetry', self.asymmetry)
         Q = _rows(six)
         size = _size(Q)
-        if not hypot(*apply(Q, axis)) <= 1e-9 * size:
+        if not hypot(*apply(Q, axis)) <= 1e-9 * size < inf:
             rule = 'across the axis, |Q axis| <= 1e-9 |Q| kg m^2'
             hint = 'What lies along the axis is the inertia, and what tilts it is an imbalance.'
             raise ParameterError('asymmetry', rule, list(six), hint)
@@ -247,23 +247,23 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
         raise ParameterError('dt', 'finite and > 0 s', dt)
     J, b, a, Q_S = parameters.inertia, parameters.damping, parameters.axis, parameters._Q_S
     (x_WM, R_WM), w_W, tau, (F_s, T_s), (F_r, T_r) = inputs
-    X_WM = Pose(x_WM, normalized(R_WM))
+    x_MS, R_MS = parameters.placement
+    R_WM = normalized(R_WM)
 
-    X_WS = compose(X_WM, parameters.placement)  # (1)
-    x_WS, R_WS = X_WS
+    x_WS = add(x_WM, rotate(R_WM, x_MS))  # (1)
+    R_WS = multiply(R_WM, R_MS)  # (1)
     e_W = rotate(R_WS, a)  # (2)
     tau_l = dot(e_W, T_r)  # (3)
     w_e = dot(e_W, w_W)
     if Q_S is None:
         tau_q = 0.0
     else:
-        Q_W = turned(multiply(R_WS, about(a, state.angle)), Q_S)  # (4)
+        Q_W = turned(spun(R_WS, a, state.angle), Q_S)  # (4)
         tau_q = dot(cross(w_W, e_W), apply(Q_W, w_W))  # (5)
     spin = (J * state.spin + dt * (tau + tau_l + tau_q + b * w_e)) / (J + dt * b)  # (6)
     relative = spin - w_e
     angle = state.angle + dt * relative  # (7)
-    R_WR = multiply(R_WS, about(a, angle))
-    X_WR = Pose(x_WS, R_WR)  # (8)
+    R_WR = spun(R_WS, a, angle)  # (8)
     w_WR = add(w_W, scale(relative, e_W))  # (9)
 
     F = add(F_s, F_r)  # (10)
@@ -280,7 +280,7 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
         T_g = cross(H, w_W)  # (13)
     else:
         Q_now = turned(R_WR, Q_S)  # (12)
-        Q_next = turned(multiply(R_WS, about(a, angle + dt * relative)), Q_S)  # (12)
+        Q_next = turned(spun(R_WS, a, angle + dt * relative), Q_S)  # (12)
         L = apply(Q_now, w_W)
         L_next = apply(Q_next, w_W)
         T_g = subtract(cross(add(H, L), w_W), scale(1.0 / dt, subtract(L_next, L)))  # (13)
@@ -291,8 +291,8 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
         H,
         Q_now,
         Q_next,
-        X_WS,
-        X_WR,
+        Pose(x_WS, R_WS),
+        Pose(x_WS, R_WR),
         w_W,
         w_WR,
         T_g,
@@ -322,7 +322,7 @@ def _across(S: Matrix, a: Vector) -> Matrix:
 
 def _number(value: Any) -> float:
     """Return a real number as a float, and what is none as NaN, which every rule refuses."""
-    if isinstance(value, (bool, str, bytes)):
+    if isinstance(value, (str, bytes)) or type(value).__name__ in ('bool', 'bool_'):  # or numpy's
         return nan
     try:
         return float(value)
@@ -339,20 +339,29 @@ def _shown(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def _shape(value: Any) -> tuple[int, ...]:
+    """Return the lengths of numbers in rows, as numpy does; -1 for rows of different lengths."""
+    try:
+        rows = {_shape(part) for part in value} if not isinstance(value, (str, bytes)) else {()}
+        return (len(value), *(rows.pop() if len(rows) == 1 else (-1,)))
+    except TypeError:  # no length, so a number
+        return ()
+
+
 def _numbers(value: Any) -> tuple[float, ...]:
     """Return a flat tuple of floats out of numbers or rows of numbers."""
-    if isinstance(value, (str, bytes)) or not hasattr(value, '__len__'):
+    if _shape(value) == () or isinstance(value, (str, bytes)):
         return (_number(value),)
     return tuple(number for part in value for number in _numbers(part))
 
 
 def _axis(value: Any) -> Vector:
     numbers = _numbers(value)
-    if len(numbers) != 3 or not all(map(isfinite, numbers)):
+    if _shape(value) != (3,) or not all(map(isfinite, numbers)):
         raise ParameterError('axis', '3 finite numbers', _shown(value))
-    largest = max(map(abs, numbers))
-    if not largest > 1e-9:
+    if not hypot(*numbers) > 1e-9:
         raise ParameterError('axis', 'longer than 1e-9: a direction', _shown(value))
+    largest = max(map(abs, numbers))
     x, y, z = (number / largest for number in numbers)  # so that no square overflows
     length = sqrt(x * x + y * y + z * z)
     return (x / length, y / length, z / length)
@@ -360,7 +369,7 @@ def _axis(value: Any) -> Vector:
 
 def _six(name: str, value: Any) -> tuple[float, float, float, float, float, float]:
     numbers = _numbers(value)
-    if len(numbers) not in (6, 9) or not all(map(isfinite, numbers)):
+    if _shape(value) not in ((6,), (9,), (3, 3)) or not all(map(isfinite, numbers)):
         rule = '6 finite numbers ixx ixy ixz iyy iyz izz, or 9 in rows [kg m^2]'
         raise ParameterError(name, rule, _shown(value))
     if len(numbers) == 6:

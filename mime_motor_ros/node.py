@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
+import gc
 import sys
 from threading import Lock, Thread
 import time
@@ -16,15 +18,16 @@ from geometry_msgs.msg import (
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 import rclpy
+from rclpy._rclpy_pybind11 import RCLError, UnknownROSArgsError
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import InvalidHandle, ParameterException
+from rclpy.exceptions import InvalidHandle, NameValidationException, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.logging import LoggingSeverity, get_logger_level, set_logger_level
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
-from rclpy._rclpy_pybind11 import RCLError
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState
@@ -33,8 +36,10 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
 from . import messages
+from .arguments import plain_line
 from .diagnostics import Diagnostics
 from .errors import MotorError, ParameterError
+from .scheduling import standing_back
 from .session import Outcome, Session
 from .settings import check_names, motor_names, MotorSettings, parameters, plain, settings
 from .stopping import Stop
@@ -52,6 +57,8 @@ MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step
 OURS = ('use_sim_time', 'start_type_description_service')  # parameters of every rclpy node
 WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
 REPEAT_AFTER = 10.0  # [s] before the same thing is said again
+REFUSED = (MotorError, ParameterException, NameValidationException, RCLError, UnknownROSArgsError)
+QUALITIES = {'depth': None, 'history': HistoryPolicy, 'reliability': ReliabilityPolicy}
 LOOK_FOR_READERS = 0.05  # [s] between looks at who subscribes
 
 
@@ -132,8 +139,10 @@ class MotorNode(Node):
         """Declare every parameter with its checked value; raise ParameterError for a wrong one."""
         # The overrides as they came: rclpy ignores unknown names in silence, refuses an int for
         # a double, and has no public way to ask for them.
-        given = {name: parameter.value for name, parameter in self._parameter_overrides.items()
-                 if name not in OURS and not name.startswith('qos_overrides.')}
+        overrides = {name: _value(one) for name, one in self._parameter_overrides.items()}
+        for name, value in overrides.items():
+            _check_quality(name, value)
+        given = {name: value for name, value in overrides.items() if not _is_of_rclpy(name)}
         motors = motor_names(given.get('motors', parameters(())['motors'].default))
         for stranger in check_names(given, motors):
             self.get_logger().warning(f'parameter {stranger!r} is not one of ours: not used.')
@@ -160,14 +169,17 @@ class MotorNode(Node):
         """Set all or none: refused with the text of the start, used between two steps."""
         table, ours, passed = parameters(self._motors), {}, []
         try:
+            check_names({one.name: _value(one) for one in parameter_list
+                         if not _is_of_rclpy(one.name)}, self._motors)
             for parameter in parameter_list:
                 if parameter.name in table:
-                    value = plain(table[parameter.name], parameter.value)
+                    value = plain(table[parameter.name], _value(parameter))
                     ours[parameter.name] = value
                     value = list(value) if isinstance(value, tuple) else value
                     parameter = Parameter(parameter.name, value=value)
                 passed.append(parameter)
-            chosen = settings({**self._values, **ours})
+            # Other motors would have other parameters; that they are read-only is said below.
+            chosen = settings({**self._values, **ours, 'motors': self._motors})
         except MotorError as error:
             return SetParametersResult(successful=False, reason=str(error))
         result = super().set_parameters_atomically(passed)
@@ -426,27 +438,67 @@ class MotorNode(Node):
             news.clear()
 
 
+def _value(parameter: Parameter) -> Any:
+    """Return the value of a parameter as one would write it."""
+    if parameter.type_ == Parameter.Type.NOT_SET:  # so an empty list comes here
+        return []
+    return list(parameter.value) if isinstance(parameter.value, array) else parameter.value
+
+
+def _is_of_rclpy(name: str) -> bool:
+    return name in OURS or name.startswith('qos_overrides.')
+
+
+def _check_quality(name: str, value: Any) -> None:
+    """Refuse a quality of service that rclpy would raise for without naming the parameter."""
+    policy = name.rpartition('.')[2]
+    if not name.startswith('qos_overrides.') or policy not in QUALITIES:
+        return
+    if policy == 'depth':
+        if type(value) is not int or not 0 <= value < 2**31:
+            raise ParameterError(name, 'a whole number >= 0 (messages)', value)
+    else:
+        choices = [key for key in QUALITIES[policy].short_keys() if key != 'unknown']
+        if value not in choices:
+            raise ParameterError(name, f'one of {", ".join(choices)}', repr(value))
+
+
 def serve(stop: Stop, args: list[str] | None = None) -> int:
     """Run a motor node until ``stop`` is set; return the exit code."""
     node = None
     try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        node = MotorNode()
+        with standing_back():
+            initialise(args)
+            node = MotorNode()
+        gc.collect()
+        gc.freeze()  # looking through all that has been imported again would take 20 ms
         with Served(node) as served:
             loop(node, stop, served)
         return 0
-    except (MotorError, ParameterException, RCLError) as error:
+    except REFUSED as error:
         print(f'motor: {plain_line(error)}', file=sys.stderr)
         return 1
     except ExternalShutdownException:
         return 0
-    except Exception:  # a failing step ends the process, so that respawn works
+    except Exception as error:  # a failing step ends the process, so that respawn works
         traceback.print_exc()
+        print(f'motor: stopped by an error of the program: {error!r}', file=sys.stderr)
         return 1
     finally:
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
+
+
+def initialise(args: list[str] | None) -> None:
+    """Start rclpy; what is wrong with the arguments is said once and by us, not by rcl too."""
+    quiet = LoggingSeverity.FATAL
+    set_logger_level('rcl', quiet)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    finally:
+        if get_logger_level('rcl') == quiet:  # else the arguments have chosen it
+            set_logger_level('rcl', LoggingSeverity.UNSET)
 
 
 class Served:
@@ -502,11 +554,3 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
                 break  # the clock went back: the session sees to it
         node.diagnostics.woke(now_ns - due_ns)
         node.cycle()
-
-
-def plain_line(error: BaseException) -> str:
-    """Return an error of ours or of rclpy as one line that says what to do."""
-    line = ' '.join(str(error).split())
-    if 'parameter file' in line or 'yaml' in line.lower() or 'Sequence should be of same type' in line:
-        line += ' Numbers of one list must all be written with a decimal point, as [0.0, 0.5, 1.0].'
-    return line

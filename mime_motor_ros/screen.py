@@ -145,11 +145,19 @@ def state_text(view: View) -> str:
     if view.publishers == 0:
         gone = '' if view.age is None else f' (its last output came {ago(view.age)})'
         return f'waiting for the node {view.node}{gone}; is ROS_DOMAIN_ID the same?'
-    wrong = [f'{name}: {status.message}' for name, status in view.statuses.items() if status.level]
-    why = '; '.join(wrong) or 'no reason given yet'
+    why = _why_silent(view.statuses)
     if view.age is None:
         return f'{view.node} is there and has made no step yet ({why})'
     return f'{view.node} made its last step {ago(view.age)} ({why})'
+
+
+def _why_silent(statuses: Mapping[str, Status]) -> str:
+    """Return why there are no steps: what the loop itself says, or else all that is wrong."""
+    stepping = statuses.get('stepping')
+    if stepping is not None and stepping.level:
+        return stepping.message
+    wrong = [f'{name}: {status.message}' for name, status in statuses.items() if status.level]
+    return '; '.join(wrong) or 'no reason given yet'
 
 
 def plain_line(view: View) -> str:

@@ -40,7 +40,6 @@ from .vector import (
     cross,
     Matrix,
     multiply,
-    normalized,
     Quaternion,
     rotate,
     subtract,
@@ -543,7 +542,7 @@ class Session:
         if stamp is not None and time_ns - stamp > self.settings.pose_timeout:
             self.waiting = f'the mount pose is {(time_ns - stamp) / NANOSECONDS:.3f} s old'
             return None
-        return Pose(pose.position, normalized(pose.orientation))
+        return pose
 
     def _mount_rate(self, time_ns: int, mount: Pose) -> Vector | None:
         """Return the mount's angular velocity in world axes: rule 7."""

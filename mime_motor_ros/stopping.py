@@ -6,6 +6,7 @@ It imports nothing heavy, so that a `main` can set it up before its own slow imp
 
 from __future__ import annotations
 
+from contextlib import suppress
 import os
 import signal
 import sys
@@ -14,10 +15,14 @@ from typing import NoReturn
 
 
 class Stop:
-    """True once the process was asked to stop, however often it is asked."""
+    """
+    True once the process was asked to stop, however often it is asked.
+
+    While ``at_once`` is set there is nothing to put away, and a signal ends the process there.
+    """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.asked = self.at_once = False
 
     def __bool__(self) -> bool:
         return self.asked
@@ -35,6 +40,8 @@ class Stop:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
+        if self.at_once:
+            os._exit(0)
 
 
 def leave(code: int) -> NoReturn:
@@ -43,6 +50,8 @@ def leave(code: int) -> NoReturn:
 
     No moment is left in which a signal finds an interpreter half gone.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # as it is where the process was started without
+            with suppress(OSError):  # nobody reads it any more
+                stream.flush()
     os._exit(code)

@@ -71,6 +71,20 @@ def about(axis: Vector, angle: float) -> Quaternion:
     return (s * axis[0], s * axis[1], s * axis[2], cos(0.5 * angle))
 
 
+def spun(q: Quaternion, axis: Vector, angle: float) -> Quaternion:
+    """Return q about(axis, angle), written out: it runs three times a step."""
+    x, y, z, w = q
+    a, b, c = axis
+    s, k = sin(0.5 * angle), cos(0.5 * angle)
+    a, b, c = s * a, s * b, s * c
+    return (
+        w * a + x * k + y * c - z * b,
+        w * b - x * c + y * k + z * a,
+        w * c + x * b - y * a + z * k,
+        w * k - x * a - y * b - z * c,
+    )
+
+
 def rotate(q: Quaternion, v: Vector) -> Vector:
     """Return v turned by a unit quaternion: v + 2 w u x v + 2 u x (u x v), u = (x, y, z)."""
     x, y, z, w = q
@@ -115,7 +129,7 @@ def turned(q: Quaternion, s: Matrix) -> Matrix:
     d, e, f = xy + wz, 1.0 - xx - zz, yz - wx
     g, h, i = xz - wy, yz + wx, 1.0 - xx - yy
     (sxx, sxy, sxz), (_, syy, syz), (_, _, szz) = s
-    # R S by rows u, v, t; then only the six different elements of (R S) R^T
+    # R S by rows u, v; then the different elements of (R S) R^T, the last out of the trace
     ux, uy, uz = (
         a * sxx + b * sxy + c * sxz,
         a * sxy + b * syy + c * syz,
@@ -126,12 +140,7 @@ def turned(q: Quaternion, s: Matrix) -> Matrix:
         d * sxy + e * syy + f * syz,
         d * sxz + e * syz + f * szz,
     )
-    tx, ty, tz = (
-        g * sxx + h * sxy + i * sxz,
-        g * sxy + h * syy + i * syz,
-        g * sxz + h * syz + i * szz,
-    )
     xx, xy, xz = a * ux + b * uy + c * uz, d * ux + e * uy + f * uz, g * ux + h * uy + i * uz
     yy, yz = d * vx + e * vy + f * vz, g * vx + h * vy + i * vz
-    zz = g * tx + h * ty + i * tz
+    zz = sxx + syy + szz - xx - yy
     return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))

@@ -46,9 +46,12 @@ WRONG = [
     ({'axis': (0.0, '1', 0.0)}, "axis must be 3 finite numbers, got [0.0, '1', 0.0]."),
     ({'axis': (False, False, True)}, 'axis must be 3 finite numbers, got [False, False, True].'),
     ({'axis': 1.0}, 'axis must be 3 finite numbers, got 1.0.'),
+    ({'axis': [[0.0, 0.0, 1.0]]}, 'axis must be 3 finite numbers, got [[0.0, 0.0, 1.0]].'),
+    ({'axis': np.eye(3)[2] > 0}, 'axis must be 3 finite numbers, got [False, False, True].'),
     ({'axis': np.ones((2, 2))}, 'axis must be 3 finite numbers, got [[1.0, 1.0], [1.0, 1.0]].'),
     ({'asymmetry': (0.1, -0.1)}, f'asymmetry must be {SIX}, got [0.1, -0.1].'),
     ({'asymmetry': [0.0] * 7}, f'asymmetry must be {SIX}, got {[0.0] * 7}.'),
+    ({'asymmetry': [[0.0] * 2] * 3}, f'asymmetry must be {SIX}, got {[[0.0] * 2] * 3}.'),
     ({'asymmetry': 'zeros!'}, f"asymmetry must be {SIX}, got 'zeros!'."),
     ({'asymmetry': (True,) * 6}, f'asymmetry must be {SIX}, got {[True] * 6}.'),
     (

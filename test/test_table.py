@@ -141,6 +141,17 @@ def test_the_state_says_what_is_waited_for():
     assert state_text(blind) == (
         'motor is there and has made no step yet (mount pose: nothing usable from tf yet)'
     )
+    clockless = View(
+        'motor',
+        publishers=1,
+        statuses={
+            'mount pose': Status(3, 'nothing usable from tf yet'),
+            'stepping': Status(3, 'no steps: no clock yet'),
+        },
+    )
+    assert state_text(clockless) == (
+        'motor is there and has made no step yet (no steps: no clock yet)'
+    )
     held = View('motor', age=1.5, publishers=1)
     assert state_text(held) == 'motor made its last step 1.5 s ago (no reason given yet)'
 

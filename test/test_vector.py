@@ -14,6 +14,7 @@ from mime_motor_ros.vector import (
     normalized,
     rotate,
     scale,
+    spun,
     subtract,
     turned,
 )
@@ -63,6 +64,13 @@ def test_rotate_turns_a_vector_actively(q, v):
 @given(axis=axes, angle=st.floats(-20.0, 20.0))
 def test_about_turns_by_the_right_hand(axis, angle):
     near(wxyz(about(axis, angle)), quaternions.axangle2quat(axis, angle))
+
+
+@law
+@given(q=units, axis=axes, angle=st.floats(-20.0, 20.0))
+def test_spun_turns_about_an_axis_of_the_frame_itself(q, axis, angle):
+    swing = quaternions.axangle2quat(axis, angle)
+    near(wxyz(spun(q, axis, angle)), quaternions.qmult(wxyz(q), swing))
 
 
 @law

@@ -159,7 +159,7 @@ def mount_command(options: argparse.Namespace) -> list[Any]:
     command = [sys.executable, TOOLS / 'player.py', options.bag, '--speed', str(options.speed)]
     if options.speed != 1.0:
         # Faster than the real thing the node may fall behind; then the player waits for it.
-        command += ['--lockstep', '--settle', str(SETTLE)]
+        command += ['--lockstep', '--settle', str(SETTLE), '--ahead', '10']
     return command
 
 
@@ -194,11 +194,15 @@ def invitation(environment: Mapping[str, str]) -> str:
     """Return how to look at the demo from another terminal."""
     names = ('ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE')
     shown = ' '.join(f'{name}={environment[name]}' for name in names if name in environment)
-    python = shlex.quote(sys.executable)
+    # In the environment made here the wheels need more than their interpreter.
+    here = Path(sys.prefix).resolve() == TOOLS.parent / '.venv'
+    python = (
+        f'{shlex.quote(str(TOOLS / "env.sh"))} python' if here else shlex.quote(sys.executable)
+    )
     return (
         'From another terminal:\n'
         f'  {shown} {python} -m mime_motor_ros.table\n'
-        f'  {shown} ros2 topic echo /motor/mount_wrench      (where ROS is installed)'
+        f'  {shown} ros2 topic echo /motor/mount_wrench    # with ROS 2 sourced'
     )
 
 
@@ -214,8 +218,8 @@ def run(options: argparse.Namespace, stop: Stop) -> int:
         )
     else:
         print(f'A wheel on a tumbling mount, {options.rate:g} steps/s.')
-    until = 'Ctrl-C' if options.seconds == float('inf') else f'{options.seconds:g} s are over'
-    print(f'Until {"the recording or " * (recording is not None)}{until}.')
+    ends = ['Ctrl-C'] if options.seconds == float('inf') else [f'{options.seconds:g} s', 'Ctrl-C']
+    print(f'It ends with {" or ".join(["the recording"] * (recording is not None) + ends)}.')
     print(invitation(os.environ), flush=True)
 
     import rclpy
@@ -302,7 +306,7 @@ def watch_over(
             if source.code == 0 and ended is None:
                 ended = now
             elif source.code:
-                raise DemoError(source.failure())
+                raise DemoError(f'{source.failure()}\n    {state_text(watch.view())}')
         is_late = first is not None and now - first >= options.seconds
         # A second and a bit: so much later the diagnostics have told of the last step.
         return stop.asked or is_late or (ended is not None and now - ended > 1.2)

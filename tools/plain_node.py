@@ -7,6 +7,7 @@ everything else the motor node does (checks, frames, time-outs, services, parame
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -43,18 +44,22 @@ MOUNT, WORLD = 'base_link', 'odom'
 
 
 def vector(v: Any) -> Vector3:
+    """Return a message of three numbers."""
     return Vector3(x=v[0], y=v[1], z=v[2])
 
 
 def wrench(header: Header, w: Any) -> WrenchStamped:
+    """Return a message of force and torque."""
     return WrenchStamped(header=header, wrench=Wrench(force=vector(w[0]), torque=vector(w[1])))
 
 
 def twist(header: Header, angular: Any) -> TwistStamped:
+    """Return a message of an angular velocity."""
     return TwistStamped(header=header, twist=Twist(angular=vector(angular)))
 
 
 def inertia(header: Header, rows: Any) -> InertiaStamped:
+    """Return a message of a symmetric tensor."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = rows
     return InertiaStamped(
         header=header, inertia=Inertia(ixx=xx, ixy=xy, ixz=xz, iyy=yy, iyz=yz, izz=zz)
@@ -101,16 +106,19 @@ class PlainNode(Node):
         return self.get_clock().now().nanoseconds + self.timer.time_until_next_call()
 
     def on_imu(self, msg: Imu) -> None:
+        """Keep the rate, in mount axes."""
         w = msg.angular_velocity
         self.rate = rotate(IMU_ON_MOUNT.orientation, (w.x, w.y, w.z))
 
     def on_tf(self, msg: TFMessage) -> None:
+        """Keep the pose of the mount."""
         for transform in msg.transforms:
             if (transform.header.frame_id, transform.child_frame_id) == (WORLD, MOUNT):
                 p, q = transform.transform.translation, transform.transform.rotation
                 self.pose = Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
 
     def step(self) -> None:
+        """Make one step and publish it."""
         # The stamp is the time the timer was due, so that lateness means the same for both.
         stamp_ns, self.due_ns = self.due_ns, self.next_due()
         if self.pose is None or self.rate is None:
@@ -147,6 +155,7 @@ class PlainNode(Node):
             self.send_rotor(stamp, outcome.rotor_in_stator(0, self.parameters.axis))
 
     def send_rotor(self, stamp: Time, rotor: Pose) -> None:
+        """Publish the rotor in its stator."""
         x, y, z, w = rotor.orientation
         transform = TransformStamped(
             header=Header(stamp=stamp, frame_id='wheel_stator'),
@@ -156,6 +165,7 @@ class PlainNode(Node):
         self.tf.publish(TFMessage(transforms=[transform]))
 
     def report(self) -> None:
+        """Publish how many steps were made."""
         message = DiagnosticArray()
         message.header.stamp = self.get_clock().now().to_msg()
         steps = KeyValue(key='steps', value=str(self.steps))
@@ -166,10 +176,8 @@ class PlainNode(Node):
 def main() -> None:
     """Spin the node until it is interrupted."""
     rclpy.init()
-    try:
+    with suppress(KeyboardInterrupt, ExternalShutdownException):
         rclpy.spin(PlainNode())
-    except (KeyboardInterrupt, ExternalShutdownException):
-        pass
 
 
 if __name__ == '__main__':

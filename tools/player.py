@@ -155,7 +155,7 @@ class Player:
             return
         self._publishers[topic.name] = publisher
 
-    def follow(self, topic: str, message_type: type, settle: float = 0.0) -> None:
+    def follow(self, topic: str, message_type: type, settle: float = 0.0, ahead: int = 1) -> None:
         """
         Play in lockstep from now on: wait for the answer to each IMU sample before the next.
 
@@ -168,9 +168,11 @@ class Player:
             The type of that topic; it has a header.
         settle
             How long after its stamp an answer is held back [s].
+        ahead
+            How many answers may be owed; more is faster, and must fit the listener's queue.
 
         """
-        self.lockstep = Lockstep(self.node, topic, message_type, settle)
+        self.lockstep = Lockstep(self.node, topic, message_type, settle, ahead)
 
     def wait(
         self, seconds: float, topics: Sequence[str] = (), stop: Callable[[], bool] = lambda: False
@@ -242,17 +244,21 @@ class Player:
 
 
 class Lockstep:
-    """Waits until a listener has answered every sample that is due for an answer."""
+    """Waits until a listener has answered the samples that are due for an answer."""
 
     PATIENCE = 0.1  # s; long against a step, short where a sample is refused and has no answer
     MOST_UNANSWERED = 100  # in a row: then nobody is there any more
 
-    def __init__(self, node: Node, topic: str, message_type: type, settle: float) -> None:
-        self.topic, self.unanswered = topic, 0
+    def __init__(
+        self, node: Node, topic: str, message_type: type, settle: float, ahead: int
+    ) -> None:
+        if ahead < 1:
+            raise PlayError(f'ahead must be >= 1, got {ahead}.')
+        self.topic, self.ahead, self.unanswered = topic, ahead, 0
         self._type, self._settle_ns = message_type, round(settle * 1e9)
         self._subscription = node.create_subscription(message_type, topic, lambda _: None, 100)
         self._sent: list[int] = []
-        self._answered_ns = -1
+        self._owed: list[int] = []
         self._in_a_row = 0
 
     def sent(self, record: Record) -> None:
@@ -260,31 +266,31 @@ class Lockstep:
         self._sent.append(stamp_ns(record.message.header.stamp))
 
     def wait(self, now_ns: int, stop: Callable[[], bool]) -> None:
-        """Wait for the answer to the newest sample that is due at ``now_ns``."""
-        due = [x for x in self._sent if x + self._settle_ns <= now_ns]
-        if not due:
-            return
+        """Wait until fewer than ``ahead`` of the samples due at ``now_ns`` owe an answer."""
+        self._owed += [x for x in self._sent if x + self._settle_ns <= now_ns]
         self._sent = [x for x in self._sent if x + self._settle_ns > now_ns]
-        newest_ns, end = max(due), time.monotonic() + self.PATIENCE
-        while self._answered_ns < newest_ns:
+        end = time.monotonic() + self.PATIENCE
+        while len(self._owed) >= self.ahead:
             if not self._take():
                 if time.monotonic() > end or stop():
                     self._give_up()
                     return
                 time.sleep(1e-4)
-        self._in_a_row = 0
 
     def _take(self) -> bool:
         with self._subscription.handle:
             taken = self._subscription.handle.take_message(self._type, False)
         if taken is None:
             return False
-        self._answered_ns = max(self._answered_ns, stamp_ns(taken[0].header.stamp))
+        answered_ns = stamp_ns(taken[0].header.stamp)
+        self._owed = [x for x in self._owed if x > answered_ns]
+        self._in_a_row = 0
         return True
 
     def _give_up(self) -> None:
-        self.unanswered += 1
-        self._in_a_row += 1
+        self.unanswered += len(self._owed)
+        self._in_a_row += len(self._owed)
+        self._owed = []
         if self._in_a_row > self.MOST_UNANSWERED:
             raise PlayError(
                 f'nothing came on {self.topic} for the last {self._in_a_row} samples. '
@@ -325,7 +331,10 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument('recording', help='a rosbag2 folder (MCAP or SQLite)')
     options.add_argument(
-        '--speed', type=float, default=1.0, help='times real time (1); 0: no schedule, for lockstep'
+        '--speed',
+        type=float,
+        default=1.0,
+        help='times real time (1); 0: as lockstep lets it',
     )
     options.add_argument(
         '--remap',
@@ -356,6 +365,9 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument(
         '--settle', type=float, default=0.0, help='settle of the node in lockstep [s] (0)'
+    )
+    options.add_argument(
+        '--ahead', type=int, default=1, help='answers that may be owed in lockstep (1)'
     )
     options.add_argument('--no-clock', action='store_true', help='leave /clock to somebody else')
     return options
@@ -411,7 +423,7 @@ def _run(
             clock=not options.no_clock,
         )
         if options.lockstep:
-            player.follow(options.lockstep, JointState, options.settle)
+            player.follow(options.lockstep, JointState, options.settle, options.ahead)
         for topic, why in player.skipped.items():
             print(f'player: {topic} is left out: {why}', file=sys.stderr)
         for topic in player.wait(options.wait, stop=lambda: stop.asked):

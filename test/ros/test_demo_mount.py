@@ -13,7 +13,6 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, qos_profile_sensor_data, QoSProfile
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
-
 from tf2_msgs.msg import TFMessage
 
 pytestmark = pytest.mark.ros

@@ -1,0 +1,154 @@
+"""The files of config/: complete, and in step with the node's own table of parameters."""
+
+import math
+from pathlib import Path
+import re
+
+from mime_motor_ros.settings import parameters, settings
+import pytest
+
+yaml = pytest.importorskip('yaml')
+
+CONFIG = Path(__file__).parents[1] / 'config'
+# A value with its comment: symbol or -, unit in brackets, meaning.
+LINE = re.compile(r'^ +([a-z_.]+): (.*?) +# ([\w/]+|-) +\[([^]]+)\] *(.*)$')
+
+
+def read(name):
+    return yaml.safe_load((CONFIG / name).read_text(encoding='utf-8'))
+
+
+def values(name):
+    """Return the parameters of a file by full name, as the node is given them."""
+
+    def flat(tree, prefix=''):
+        for key, value in tree.items():
+            if isinstance(value, dict):
+                yield from flat(value, f'{prefix}{key}.')
+            else:
+                yield prefix + key, value
+
+    return dict(flat(read(name)['/**']['ros__parameters']))
+
+
+def comments(name):
+    """Return symbol, unit and meaning of each parameter of a file, by full name."""
+    found, motor = {}, ''
+    for line in (CONFIG / name).read_text(encoding='utf-8').splitlines():
+        if section := re.fullmatch(r' {4}(\w+):', line):
+            motor = section[1] + '.'
+        if match := LINE.match(line):
+            key, _, symbol, unit, meaning = match.groups()
+            found[motor + key] = (symbol, unit, meaning)
+    return found
+
+
+@pytest.mark.parametrize('name', ['motor.yaml', 'wheels.yaml'])
+def test_a_file_holds_for_the_node_under_any_name_and_namespace(name):
+    content = read(name)
+    assert list(content) == ['/**']
+    assert list(content['/**']) == ['ros__parameters']
+
+
+def test_motor_yaml_names_every_parameter_once_with_its_default():
+    defaults = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in ((p.name, p.default) for p in parameters(['wheel']).values())
+    }
+    assert values('motor.yaml') == defaults
+    assert list(values('motor.yaml')) == list(defaults)
+
+
+def test_motor_yaml_gives_the_settings_that_no_file_gives():
+    assert settings(values('motor.yaml')) == settings()
+
+
+def test_motor_yaml_says_symbol_and_unit_of_every_parameter_as_the_node_does():
+    said = comments('motor.yaml')
+    for name, parameter in parameters(['wheel']).items():
+        symbol, unit, meaning = said.pop(name)
+        numbers = isinstance(parameter.default, (float, tuple)) and name != 'motors'
+        assert unit == (parameter.unit or ('1' if numbers else '-')), name
+        assert meaning, name
+        if letter := re.match(r'([A-Za-z]), ', parameter.text):
+            assert symbol == letter[1], name
+    assert not said
+
+
+def test_motor_yaml_marks_what_may_be_set_live():
+    said = comments('motor.yaml')
+    for name, parameter in parameters(['wheel']).items():
+        assert said[name][2].endswith('(live)') == parameter.live, name
+
+
+@pytest.mark.parametrize('name', ['motor.yaml', 'wheels.yaml'])
+def test_every_number_is_written_as_a_float(name):
+    """The parser of ROS refuses a list of mixed numbers, and an int is no double to it."""
+
+    def numbers(value):
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, (str, bool)):
+                yield item
+
+    for key, value in values(name).items():
+        assert all(isinstance(x, float) for x in numbers(value)), key
+    # What Python reads as a float ROS must not read as a text, and the reverse: 1e-4 without a
+    # point is a text to one of the two.
+    text = (CONFIG / name).read_text(encoding='utf-8')
+    for line in text.splitlines():
+        assert not re.search(r'(?<![\w.])\d+e[-+]?\d', line.partition('#')[0]), line
+
+
+def test_wheels_yaml_says_symbol_and_unit_of_every_number_as_motor_yaml_does():
+    said, of_motor = comments('wheels.yaml'), comments('motor.yaml')
+    given = set(values('wheels.yaml')) - {'motors'}
+    assert set(said) == given
+    for name, (symbol, unit, _) in said.items():
+        assert (symbol, unit) == of_motor['wheel.' + name.partition('.')[2]][:2], name
+
+
+def test_wheels_yaml_is_three_orthogonal_wheels_and_one_between_them():
+    motors = settings(values('wheels.yaml')).motors
+    assert [motor.name for motor in motors] == ['wheel_x', 'wheel_y', 'wheel_z', 'wheel_s']
+    third = 1.0 / math.sqrt(3.0)
+    axes = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (third, third, third)]
+    assert [motor.model.axis for motor in motors] == [pytest.approx(axis) for axis in axes]
+    assert not settings(values('wheels.yaml')).remarks
+
+
+def test_wheels_yaml_has_the_figures_its_head_promises():
+    """0.04 N m s and 1.3 mN m of drag at 6000 rpm; momenta that add up to nothing at the start."""
+    most = 6000.0 * 2.0 * math.pi / 60.0
+    motors = settings(values('wheels.yaml')).motors
+    for motor in motors:
+        assert motor.model.inertia * most == pytest.approx(0.04, rel=2e-3)
+        assert motor.model.damping * most == pytest.approx(1.3e-3, rel=4e-2)
+        assert abs(motor.initial.spin) <= 0.5001 * most
+    for i in range(3):
+        total = sum(m.model.inertia * m.initial.spin * m.model.axis[i] for m in motors)
+        assert abs(total) < 1e-5
+
+
+def test_the_view_shows_the_frames_the_reaction_and_the_mount_wrench():
+    view = read('motor.rviz')['Visualization Manager']
+    default = settings()
+    assert view['Global Options']['Fixed Frame'] == default.world_frame
+    displays = {display['Name']: display for display in view['Displays']}
+    assert all(display['Enabled'] for display in displays.values())
+    kinds = [display['Class'].rpartition('/')[2] for display in displays.values()]
+    assert kinds == ['Grid', 'TF', 'Wrench', 'Wrench']
+    # Relative, so that they are found in the namespace that RViz is started in.
+    topics = [displays[name]['Topic']['Value'] for name in ('Reaction', 'Mount wrench')]
+    assert topics == ['motor/reaction', 'motor/mount_wrench']
+    motor = default.motors[0]
+    frames = {default.world_frame, default.mount_frame, motor.stator_frame, motor.rotor_frame}
+    assert frames <= set(displays['Frames']['Frames'])
+
+
+def test_the_view_draws_the_torques_of_a_small_wheel():
+    """RViz draws an arrow only where it is longer than it is wide."""
+    view = read('motor.rviz')['Visualization Manager']
+    for display in view['Displays']:
+        if display['Class'].endswith('Wrench'):
+            least = display['Arrow Width'] / display['Torque Arrow Scale']
+            assert least <= 2.5e-3  # [N m]
