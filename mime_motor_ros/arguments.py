@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import re
 from typing import Any
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 from .errors import MotorError, ParameterError
 from .settings import MOTOR, NODE

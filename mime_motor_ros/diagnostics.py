@@ -1,7 +1,8 @@
-"""What /diagnostics says of a node, once a second on a steady clock: in words a technician can act on."""
+"""What /diagnostics says of a node, once a second on a steady clock, in plain words."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -9,13 +10,17 @@ from rclpy.clock import Clock, ClockType
 
 from .timeline import NANOSECONDS
 
-OK, WARN, ERROR, STALE = (DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR,
-                          DiagnosticStatus.STALE)
+OK, WARN, ERROR, STALE = (
+    DiagnosticStatus.OK,
+    DiagnosticStatus.WARN,
+    DiagnosticStatus.ERROR,
+    DiagnosticStatus.STALE,
+)
 PERIOD = 1.0  # [s]
 RESIDUAL = 1e-6  # of the energy turned over, above which the audit is a WARN
 
 
-def quantile(sorted_values: list[float], share: float) -> float:
+def quantile(sorted_values: Sequence[float], share: float) -> float:
     """Return the value below which a share of sorted values lies, 0.0 when there are none."""
     if not sorted_values:
         return 0.0
@@ -48,20 +53,38 @@ class Diagnostics:
 
     def _status(self, name: str, level: bytes, text: str, **values: Any) -> DiagnosticStatus:
         node = self._node
-        pairs = [KeyValue(key=key, value=str(value)) for key, value in values.pop('more', {}).items()]
-        pairs = [KeyValue(key=key.replace('_', ' '), value=str(value))
-                 for key, value in values.items()] + pairs
-        return DiagnosticStatus(level=level, name=f'{node.get_name()}: {name}', message=text,
-                                hardware_id=node.get_fully_qualified_name(), values=pairs)
+        pairs = [
+            KeyValue(key=key, value=str(value)) for key, value in values.pop('more', {}).items()
+        ]
+        pairs = [
+            KeyValue(key=key.replace('_', ' '), value=str(value)) for key, value in values.items()
+        ] + pairs
+        return DiagnosticStatus(
+            level=level,
+            name=f'{node.get_name()}: {name}',
+            message=text,
+            hardware_id=node.get_fully_qualified_name(),
+            values=pairs,
+        )
 
     def _statuses(self) -> list[DiagnosticStatus]:
         session = self._node.session
         chosen = session.settings
         return [
-            self._input('mount pose', session.pose_stamp, chosen.pose_timeout, chosen.pose_source,
-                        ('tf', 'odometry', 'imu')),
-            self._input('mount rate', session.rate_stamp, chosen.rate_timeout, chosen.rate_source,
-                        ('imu', 'twist', 'odometry')),
+            self._input(
+                'mount pose',
+                session.pose_stamp,
+                chosen.pose_timeout,
+                chosen.pose_source,
+                ('tf', 'odometry', 'imu'),
+            ),
+            self._input(
+                'mount rate',
+                session.rate_stamp,
+                chosen.rate_timeout,
+                chosen.rate_source,
+                ('imu', 'twist', 'odometry'),
+            ),
             self._command(),
             self._stepping(),
             self._time(),
@@ -74,11 +97,15 @@ class Diagnostics:
 
     def _refused(self, sources: tuple[str, ...]) -> dict[str, int]:
         counts = self._node.session.counts
-        return {f'{source} {reason}': count for (source, reason), count in sorted(counts.items())
-                if source in sources}
+        return {
+            f'{source} {reason}': count
+            for (source, reason), count in sorted(counts.items())
+            if source in sources
+        }
 
-    def _input(self, name: str, stamp: int | None, timeout: int, source: str,
-               sources: tuple[str, ...]) -> DiagnosticStatus:
+    def _input(
+        self, name: str, stamp: int | None, timeout: int, source: str, sources: tuple[str, ...]
+    ) -> DiagnosticStatus:
         session, age = self._node.session, self._age(stamp)
         refused = self._refused(sources)
         still = source == 'zero' or (name == 'mount pose' and session.still)
@@ -87,12 +114,20 @@ class Diagnostics:
         elif age is None:
             level, text = STALE, f'nothing usable from {source} yet'
         elif age * NANOSECONDS > timeout:
-            level, text = STALE, (f'{age:.3f} s old, more than {timeout / NANOSECONDS:g} s: '
-                                  'the motors are held')
+            level, text = (
+                STALE,
+                (f'{age:.3f} s old, more than {timeout / NANOSECONDS:g} s: the motors are held'),
+            )
         else:
             level, text = OK, f'from {source}'
-        return self._status(name, level, text, source=source,
-                            **({} if age is None else {'age_(s)': f'{age:.4f}'}), more=refused)
+        return self._status(
+            name,
+            level,
+            text,
+            source=source,
+            **({} if age is None else {'age_(s)': f'{age:.4f}'}),
+            more=refused,
+        )
 
     def _command(self) -> DiagnosticStatus:
         session = self._node.session
@@ -105,11 +140,18 @@ class Diagnostics:
             level, text = WARN, f'{age:.3f} s old, more than {timeout / NANOSECONDS:g} s: torque 0'
         else:
             level, text = OK, 'acts'
-        loads = tuple(f'{motor.name} {link}_wrench' for motor in session.settings.motors
-                      for link in ('stator', 'rotor'))
-        return self._status('command', level, text,
-                            **({} if age is None else {'age_(s)': f'{age:.4f}'}),
-                            more=self._refused(('commands', 'joint_command', *loads)))
+        loads = tuple(
+            f'{motor.name} {link}_wrench'
+            for motor in session.settings.motors
+            for link in ('stator', 'rotor')
+        )
+        return self._status(
+            'command',
+            level,
+            text,
+            **({} if age is None else {'age_(s)': f'{age:.4f}'}),
+            more=self._refused(('commands', 'joint_command', *loads)),
+        )
 
     def _stepping(self) -> DiagnosticStatus:
         session = self._node.session
@@ -119,49 +161,86 @@ class Diagnostics:
         late, self._lateness = sorted(self._lateness), []
         if session.waiting:
             level, text = (WARN if session.paused else STALE), f'no steps: {session.waiting}'
-        elif reached < 0.95 * session.settings.rate and session.settings.step_on == 'timer' \
-                and not self._node.get_clock().ros_time_is_active:
+        elif (
+            reached < 0.95 * session.settings.rate
+            and session.settings.step_on == 'timer'
+            and not self._node.get_clock().ros_time_is_active
+        ):
             level, text = WARN, f'{reached:.1f} steps/s, wanted {session.settings.rate:g}'
         else:
             level, text = OK, f'{reached:.1f} steps/s'
-        wanted = f'{session.settings.rate:g}' if session.settings.step_on == 'timer' else 'as the imu'
+        wanted = (
+            f'{session.settings.rate:g}' if session.settings.step_on == 'timer' else 'as the imu'
+        )
         return self._status(
-            'stepping', level, text,
-            more={'wanted rate (Hz)': wanted, 'reached rate (Hz)': f'{reached:.1f}',
-                  'lateness p50 (ms)': f'{quantile(late, 0.5) / 1e6:.3f}',
-                  'lateness p99 (ms)': f'{quantile(late, 0.99) / 1e6:.3f}',
-                  'lateness max (ms)': f'{(late or [0])[-1] / 1e6:.3f}',
-                  'steps': steps, 'steps caught up': session.caught_up, 'gaps': session.gaps,
-                  'overflows': session.counts['step', 'overflow']})
+            'stepping',
+            level,
+            text,
+            more={
+                'wanted rate (Hz)': wanted,
+                'reached rate (Hz)': f'{reached:.1f}',
+                'lateness p50 (ms)': f'{quantile(late, 0.5) / 1e6:.3f}',
+                'lateness p99 (ms)': f'{quantile(late, 0.99) / 1e6:.3f}',
+                'lateness max (ms)': f'{(late or [0])[-1] / 1e6:.3f}',
+                'steps': steps,
+                'steps caught up': session.caught_up,
+                'gaps': session.gaps,
+                'overflows': session.counts['step', 'overflow'],
+            },
+        )
 
     def _time(self) -> DiagnosticStatus:
         session = self._node.session
         simulated = self._node.get_clock().ros_time_is_active
         if not session.now_ns:
             return self._status('time', STALE, 'no clock: nothing on /clock yet', source='/clock')
-        return self._status('time', OK, 'follows /clock' if simulated else 'follows the system clock',
-                            source='/clock' if simulated else 'system', jumps_back=session.jumps)
+        return self._status(
+            'time',
+            OK,
+            'follows /clock' if simulated else 'follows the system clock',
+            source='/clock' if simulated else 'system',
+            jumps_back=session.jumps,
+        )
 
     def _transforms(self) -> DiagnosticStatus:
         foreign = self._node.foreign
         if foreign:
-            return self._status('transforms', ERROR, 'somebody else publishes our frames too: '
-                                f'{", ".join(sorted(foreign))}; set publish_tf to false or rename',
-                                frames=', '.join(sorted(foreign)))
+            return self._status(
+                'transforms',
+                ERROR,
+                'somebody else publishes our frames too: '
+                f'{", ".join(sorted(foreign))}; set publish_tf to false or rename',
+                frames=', '.join(sorted(foreign)),
+            )
         sent = self._node.session.settings.publish_tf
-        return self._status('transforms', OK, 'ours alone' if sent else 'not published (publish_tf)')
+        return self._status(
+            'transforms', OK, 'ours alone' if sent else 'not published (publish_tf)'
+        )
 
     def _motor(self, index: int) -> DiagnosticStatus:
         session = self._node.session
-        motor, state, energy = (session.settings.motors[index], session.states[index],
-                                session.energy[index])
+        motor, state, energy = (
+            session.settings.motors[index],
+            session.states[index],
+            session.energy[index],
+        )
         turned = abs(energy.work) + energy.dissipated + abs(energy.stored)
         level, text = OK, f'{state.spin:.6g} rad/s'
         if abs(energy.residual) > RESIDUAL * turned:
-            level, text = WARN, f'energy does not balance: {energy.residual:.3g} J of {turned:.3g} J'
-        return self._status(motor.name, level, text,
-                            more={'spin (rad/s)': repr(state.spin), 'angle (rad)': repr(state.angle),
-                                  'work in (J)': f'{energy.work:.9g}',
-                                  'dissipated (J)': f'{energy.dissipated:.9g}',
-                                  'stored (J)': f'{energy.stored:.9g}',
-                                  'residual (J)': f'{energy.residual:.3g}'})
+            level, text = (
+                WARN,
+                f'energy does not balance: {energy.residual:.3g} J of {turned:.3g} J',
+            )
+        return self._status(
+            motor.name,
+            level,
+            text,
+            more={
+                'spin (rad/s)': repr(state.spin),
+                'angle (rad)': repr(state.angle),
+                'work in (J)': f'{energy.work:.9g}',
+                'dissipated (J)': f'{energy.dissipated:.9g}',
+                'stored (J)': f'{energy.stored:.9g}',
+                'residual (J)': f'{energy.residual:.3g}',
+            },
+        )

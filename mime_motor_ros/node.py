@@ -1,4 +1,8 @@
-"""The motor node: topics, parameters and services around a session, and the loop that drives it. No arithmetic here."""
+"""
+The motor node: topics, parameters and services around a session, and the loop that drives it.
+
+No arithmetic here.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,13 @@ import time
 import traceback
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import (
-    InertiaStamped, TransformStamped, TwistStamped, Vector3Stamped, WrenchStamped)
+    InertiaStamped,
+    TransformStamped,
+    TwistStamped,
+    Vector3Stamped,
+    WrenchStamped,
+)
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 import rclpy
@@ -23,7 +31,7 @@ from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidHandle, NameValidationException, ParameterException
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.logging import LoggingSeverity, get_logger_level, set_logger_level
+from rclpy.logging import get_logger_level, LoggingSeverity, set_logger_level
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
@@ -41,7 +49,7 @@ from .diagnostics import Diagnostics
 from .errors import MotorError, ParameterError
 from .scheduling import standing_back
 from .session import Outcome, Session
-from .settings import check_names, motor_names, MotorSettings, parameters, plain, settings
+from .settings import check_names, motor_names, parameters, plain, settings
 from .stopping import Stop
 from .timeline import Grid, NANOSECONDS
 
@@ -59,6 +67,7 @@ WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
 REPEAT_AFTER = 10.0  # [s] before the same thing is said again
 REFUSED = (MotorError, ParameterException, NameValidationException, RCLError, UnknownROSArgsError)
 QUALITIES = {'depth': None, 'history': HistoryPolicy, 'reliability': ReliabilityPolicy}
+LONGEST_SLEEP = 50_000_000  # [ns]
 LOOK_FOR_READERS = 0.05  # [s] between looks at who subscribes
 
 
@@ -80,10 +89,15 @@ class Polled(CallbackGroup):
 class Output:
     """A publisher with its one message, filled and sent only while somebody reads it."""
 
-    def __init__(self, node: Node, kind: type, topic: str,
-                 fill: Callable[[Any, Outcome], None]) -> None:
+    def __init__(
+        self, node: Node, kind: type, topic: str, fill: Callable[[Any, Outcome], None]
+    ) -> None:
         self._publisher = node.create_publisher(
-            kind, topic, OUTPUT, qos_overriding_options=QoSOverridingOptions.with_default_policies())
+            kind,
+            topic,
+            OUTPUT,
+            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        )
         self._message = kind()
         self._fill = fill
         self.read = False
@@ -155,13 +169,19 @@ class MotorNode(Node):
         declared = {}
         for name, parameter in parameters(motors).items():
             value = plain(parameter, values.get(name, parameter.default))
-            descriptor = ParameterDescriptor(description=parameter.description,
-                                             read_only=not parameter.live)
+            descriptor = ParameterDescriptor(
+                description=parameter.description, read_only=not parameter.live
+            )
             if isinstance(parameter.default, float) and 0.0 <= parameter.high < float('inf'):
-                descriptor.floating_point_range = [FloatingPointRange(
-                    from_value=parameter.low, to_value=parameter.high)]
-            self.declare_parameter(name, list(value) if isinstance(value, tuple) else value,
-                                   descriptor, ignore_override=True)
+                descriptor.floating_point_range = [
+                    FloatingPointRange(from_value=parameter.low, to_value=parameter.high)
+                ]
+            self.declare_parameter(
+                name,
+                list(value) if isinstance(value, tuple) else value,
+                descriptor,
+                ignore_override=True,
+            )
             declared[name] = value
         return declared
 
@@ -169,8 +189,10 @@ class MotorNode(Node):
         """Set all or none: refused with the text of the start, used between two steps."""
         table, ours, passed = parameters(self._motors), {}, []
         try:
-            check_names({one.name: _value(one) for one in parameter_list
-                         if not _is_of_rclpy(one.name)}, self._motors)
+            check_names(
+                {one.name: _value(one) for one in parameter_list if not _is_of_rclpy(one.name)},
+                self._motors,
+            )
             for parameter in parameter_list:
                 if parameter.name in table:
                     value = plain(table[parameter.name], _value(parameter))
@@ -211,20 +233,31 @@ class MotorNode(Node):
         if 'odometry' in sources:
             self._input(Odometry, 'odom', SENSOR, lambda m: (messages.odometry(m),))
         self._input(Float64MultiArray, '~/commands', COMMAND, lambda m: (messages.commands(m),))
-        self._input(JointState, '~/joint_command', COMMAND,
-                    lambda m: (messages.joint_command(m),))
+        self._input(JointState, '~/joint_command', COMMAND, lambda m: (messages.joint_command(m),))
         for motor in chosen.motors:
             for link in ('rotor', 'stator'):
-                self._input(WrenchStamped, f'~/{motor.name}/{link}_wrench', COMMAND,
-                            lambda m, name=motor.name, link=link: (messages.load(m, name, link),))
+                self._input_load(motor.name, link)
 
-    def _input(self, kind: type, topic: str, qos: QoSProfile,
-               read: Callable[[Any], Sequence[Any]]) -> None:
-        options = (None if topic.startswith('/tf') else
-                   QoSOverridingOptions.with_default_policies())
+    def _input_load(self, motor: str, link: str) -> None:
+        self._input(
+            WrenchStamped,
+            f'~/{motor}/{link}_wrench',
+            COMMAND,
+            lambda m: (messages.load(m, motor, link),),
+        )
+
+    def _input(
+        self, kind: type, topic: str, qos: QoSProfile, read: Callable[[Any], Sequence[Any]]
+    ) -> None:
+        options = None if topic.startswith('/tf') else QoSOverridingOptions.with_default_policies()
         subscription = self.create_subscription(
-            kind, topic, lambda _: None, qos, callback_group=self._polled,
-            qos_overriding_options=options)
+            kind,
+            topic,
+            lambda _: None,
+            qos,
+            callback_group=self._polled,
+            qos_overriding_options=options,
+        )
         self._inputs.append((subscription, kind, read))
 
     def _create_outputs(self) -> None:
@@ -232,49 +265,78 @@ class MotorNode(Node):
         mount = chosen.mount_frame
         names = [motor.joint for motor in chosen.motors]
 
-        def output(kind: type, topic: str, fill: Callable[[Any, Outcome], None]) -> None:
-            self._outputs.append(Output(self, kind, topic, fill))
-
-        def wrenches(topic: str, of: Callable[[Outcome], Any]) -> None:
-            output(WrenchStamped, topic,
-                   lambda m, o: messages.put_wrench(m, o.stamp_ns, mount, of(o)))
-
-        def vectors(topic: str, of: Callable[[Outcome], Any]) -> None:
-            output(Vector3Stamped, topic,
-                   lambda m, o: messages.put_vector(m, o.stamp_ns, mount, of(o)))
-
-        def twists(topic: str, of: Callable[[Outcome], Any]) -> None:
-            output(TwistStamped, topic,
-                   lambda m, o: messages.put_angular(m, o.stamp_ns, mount, of(o)))
-
-        def inertias(topic: str, of: Callable[[Outcome], Any]) -> None:
-            output(InertiaStamped, topic,
-                   lambda m, o: messages.put_inertia(m, o.stamp_ns, mount, of(o)))
-
-        wrenches('~/reaction', Outcome.reaction)
-        wrenches('~/mount_wrench', Outcome.mount_wrench)
-        vectors('~/momentum', Outcome.momentum)
-        output(JointState, 'joint_states', lambda m, o: messages.put_joints(m, o, names))
+        self._output(WrenchStamped, '~/reaction', messages.put_wrench, Outcome.reaction)
+        self._output(WrenchStamped, '~/mount_wrench', messages.put_wrench, Outcome.mount_wrench)
+        self._output(Vector3Stamped, '~/momentum', messages.put_vector, Outcome.momentum)
+        self._outputs.append(
+            Output(self, JointState, 'joint_states', lambda m, o: messages.put_joints(m, o, names))
+        )
         for i, motor in enumerate(chosen.motors):
-            own = f'~/{motor.name}'
-            output(Float64, f'{own}/spin', lambda m, o, i=i: messages.put_number(m, o.steps[i].state.spin))
-            wrenches(f'{own}/reaction', lambda o, i=i: o.reaction(i))
-            wrenches(f'{own}/mount_wrench', lambda o, i=i: o.mount_wrench(i))
-            vectors(f'{own}/momentum', lambda o, i=i: o.momentum(i))
-            twists(f'{own}/stator_twist',
-                   lambda o, i=i: o.in_mount(o.steps[i].stator_angular_velocity))
-            twists(f'{own}/rotor_twist',
-                   lambda o, i=i: o.in_mount(o.steps[i].rotor_angular_velocity))
-            inertias(f'{own}/asymmetry', lambda o, i=i: o.tensor_in_mount(o.steps[i].asymmetry_now))
-            inertias(f'{own}/asymmetry_next',
-                     lambda o, i=i: o.tensor_in_mount(o.steps[i].asymmetry_next))
-        self._parents = {frame: parent for motor in chosen.motors for frame, parent in
-                         ((motor.stator_frame, mount), (motor.rotor_frame, motor.stator_frame))}
-        self._tf = self._tf_static = None
+            self._create_outputs_of(i, f'~/{motor.name}')
+        self._parents = {
+            frame: parent
+            for motor in chosen.motors
+            for frame, parent in (
+                (motor.stator_frame, mount),
+                (motor.rotor_frame, motor.stator_frame),
+            )
+        }
+        self._tf: Any = None
+        self._tf_static: Any = None
         if chosen.publish_tf:
             self._tf = self.create_publisher(TFMessage, '/tf', TRANSFORMS)
             self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
             self._rotors = TFMessage(transforms=[TransformStamped() for _ in chosen.motors])
+
+    def _create_outputs_of(self, i: int, own: str) -> None:
+        spin = Output(
+            self,
+            Float64,
+            f'{own}/spin',
+            lambda m, o: messages.put_number(m, o.steps[i].state.spin),
+        )
+        self._outputs.append(spin)
+        wrench, vector = messages.put_wrench, messages.put_vector
+        twist, inertia = messages.put_angular, messages.put_inertia
+        for kind, name, put, of in (
+            (WrenchStamped, 'reaction', wrench, lambda o: o.reaction(i)),
+            (WrenchStamped, 'mount_wrench', wrench, lambda o: o.mount_wrench(i)),
+            (Vector3Stamped, 'momentum', vector, lambda o: o.momentum(i)),
+            (
+                TwistStamped,
+                'stator_twist',
+                twist,
+                lambda o: o.in_mount(o.steps[i].stator_angular_velocity),
+            ),
+            (
+                TwistStamped,
+                'rotor_twist',
+                twist,
+                lambda o: o.in_mount(o.steps[i].rotor_angular_velocity),
+            ),
+            (
+                InertiaStamped,
+                'asymmetry',
+                inertia,
+                lambda o: o.tensor_in_mount(o.steps[i].asymmetry_now),
+            ),
+            (
+                InertiaStamped,
+                'asymmetry_next',
+                inertia,
+                lambda o: o.tensor_in_mount(o.steps[i].asymmetry_next),
+            ),
+        ):
+            self._output(kind, f'{own}/{name}', put, of)
+
+    def _output(
+        self, kind: type, topic: str, put: Callable[..., None], of: Callable[[Outcome], Any]
+    ) -> None:
+        """Add an output of what ``of`` takes out of an outcome, in the axes of the mount."""
+        mount = self.session.settings.mount_frame
+        self._outputs.append(
+            Output(self, kind, topic, lambda m, o: put(m, o.stamp_ns, mount, of(o)))
+        )
 
     def _create_services(self) -> None:
         self.create_service(Trigger, '~/reset', self._on_reset)
@@ -367,7 +429,8 @@ class MotorNode(Node):
     def _count_unreadable(self, topic: str, error: Exception) -> None:
         self.session.counts[topic, 'unreadable'] += 1
         self.session.news.setdefault(
-            f'{topic} unreadable', f'{topic}: a message cannot be read ({error}); not used')
+            f'{topic} unreadable', f'{topic}: a message cannot be read ({error}); not used'
+        )
 
     def _look(self, now: float) -> None:
         if now - self._looked >= LOOK_FOR_READERS:
@@ -380,8 +443,9 @@ class MotorNode(Node):
         chosen, message = self.session.settings, TFMessage()
         for motor in chosen.motors:
             transform = TransformStamped()
-            messages.put_transform(transform, now_ns, chosen.mount_frame, motor.stator_frame,
-                                   motor.model.placement)
+            messages.put_transform(
+                transform, now_ns, chosen.mount_frame, motor.stator_frame, motor.model.placement
+            )
             message.transforms.append(transform)
         self._sent.append(now_ns)
         self._tf_static.publish(message)
@@ -415,7 +479,8 @@ class MotorNode(Node):
                 self._foreign[item.child] = time.monotonic()
                 self.session.news['foreign'] = (
                     f'somebody else publishes our frame {item.child!r} (under {item.parent!r}): '
-                    'set publish_tf to false, or rename one of the two')
+                    'set publish_tf to false, or rename one of the two'
+                )
 
     # what is said
 
@@ -532,8 +597,9 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
     Cycle at the rate of the steps until asked to stop.
 
     Wakes at the ends of the steps on the node's clock (plus ``settle``), so that no delay adds
-    up and the phase is that of the grid. Under ``use_sim_time`` the clock moves by messages:
-    then it wakes at the rate on a steady clock and the steps follow the clock.
+    up and the phase is that of the grid; where steps are rare it looks at the inputs in between,
+    so that none is lost and no time seems to have been slept through. Under ``use_sim_time`` the
+    clock moves by messages: then it wakes at the rate on a steady clock and the steps follow.
     """
     steady = Clock(clock_type=ClockType.STEADY_TIME)
     while not stop:
@@ -544,11 +610,9 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
         settle = 0 if simulated else node.session.settings.settle
         now_ns = clock.now().nanoseconds
         due_ns = node.grid.time_ns(node.grid.tick(now_ns - settle) + 1) + settle
-        while not stop:
-            wait_ns = due_ns - now_ns
-            if not 0 < wait_ns <= NANOSECONDS * 10:
-                break
-            time.sleep(min(wait_ns / NANOSECONDS, 0.05))
+        due_ns = min(due_ns, now_ns + LONGEST_SLEEP)
+        while not stop and now_ns < due_ns:
+            time.sleep((due_ns - now_ns) / NANOSECONDS)
             before_ns, now_ns = now_ns, clock.now().nanoseconds
             if now_ns < before_ns:
                 break  # the clock went back: the session sees to it

@@ -23,6 +23,9 @@ else
 fi
 export VIRTUAL_ENV=$venv
 export PATH=$venv/bin:$PATH
-export ROS_AUTOMATIC_DISCOVERY_RANGE=${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}
+# Nothing leaves this machine, unless the user chose otherwise.
+if [ -z "${ROS_LOCALHOST_ONLY:-}" ]; then
+    export ROS_AUTOMATIC_DISCOVERY_RANGE=${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}
+fi
 
 exec "$@"

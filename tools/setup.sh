@@ -25,7 +25,7 @@ main() {
     # What a surrounding make left behind must not reach the make that CMake calls.
     unset MAKEFLAGS MFLAGS MAKELEVEL
     exec 9> "$root/.venv.lock"
-    flock 9 # a second make waits for the first
+    flock -n 9 || { say 'waiting for another set-up to end' && flock 9; }
 
     ros=$(sourced_ros)
     if [ "$(stamp environment)" != "$(environment "${PYTHON:-$venv/bin/python}" | hash)" ]; then
@@ -79,13 +79,9 @@ known() { # do wheels exist for this version?
     case $1 in 3.10 | 3.11 | 3.12 | 3.13) ;; *) return 1 ;; esac
 }
 
-find_python() { # prints an interpreter the wheels exist for
-    local python
+find_python() { # sets python, to one the wheels exist for
     for python in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.10}; do
-        if known "$(version_of "$python")"; then
-            echo "$python"
-            return
-        fi
+        known "$(version_of "$python")" && return
     done
     [ -z "${PYTHON:-}" ] || die "PYTHON must be a Python 3.10 to 3.13, got $PYTHON" \
         "(version: $(version_of "$PYTHON"))."
@@ -93,13 +89,9 @@ find_python() { # prints an interpreter the wheels exist for
         'Install: sudo apt install python3 python3-venv, or name one with PYTHON=...'
 }
 
-find_python_of_ros() { # prints the interpreter that the sourced ROS was built for
-    local python
+find_python_of_ros() { # sets python, to the one that the sourced ROS was built for
     for python in ${PYTHON:-python3 /usr/bin/python3}; do
-        if "$python" -c 'import rclpy' 2> /dev/null; then
-            echo "$python"
-            return
-        fi
+        "$python" -c 'import rclpy' 2> /dev/null && return
     done
     die "ROS 2 ($ros) is sourced, but ${PYTHON:-python3} cannot import its rclpy." \
         'Name the Python it was built for with PYTHON=..., or use a shell without ROS.'
@@ -137,12 +129,12 @@ make_venv() {
     if [ "$ros" = wheels ]; then
         [ "$(uname -m)" = x86_64 ] || die "the wheels of ROS 2 are for x86_64, this is" \
             "$(uname -m). Source a ROS 2 distribution and run this again."
-        python=$(find_python)
+        find_python
         check_machine "$python" wheels
         say "Python $(version_of "$python") and wheels of ROS 2 Jazzy go into .venv (a minute, once)"
         make_venv_of_wheels "$python"
     else
-        python=$(find_python_of_ros)
+        find_python_of_ros
         check_machine "$python"
         say "ROS 2 ($ros) is sourced; .venv gets only what its Python lacks"
         make_venv_beside_ros "$python"
@@ -156,7 +148,8 @@ make_venv_of_wheels() {
     rm -rf "$venv"
     "$1" -m venv "$venv"
     # One call for everything: a second one would pull the messages of another release of ROS.
-    pip_install -r "$tools/requirements-ros.txt" -r "$tools/requirements-test.txt"
+    # Python compiles a module when it is first imported; all of them now would take 12 s.
+    pip_install --no-compile -r "$tools/requirements-ros.txt" -r "$tools/requirements-test.txt"
     rewrite_cmake_paths
     build_tf2_msgs
 }
@@ -231,4 +224,4 @@ add() {
     write_stamp "$1" < "$tools/requirements-$1.txt"
 }
 
-main "$@"
+[ "${BASH_SOURCE[0]}" != "$0" ] || main "$@"
