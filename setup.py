@@ -16,6 +16,7 @@ setup(
     packages=[NAME],
     python_requires='>=3.10',
     install_requires=['setuptools'],
+    extras_require={'test': ['pytest']},
     zip_safe=True,
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),
@@ -26,8 +27,8 @@ setup(
     entry_points={
         'console_scripts': [
             f'motor = {NAME}.main:run',
-            f'demo_mount = {NAME}.demo_mount:main',
-            f'motor_table = {NAME}.table:main',
+            f'demo_mount = {NAME}.demo_mount:run',
+            f'motor_table = {NAME}.table:run',
         ],
     },
 )

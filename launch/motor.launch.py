@@ -115,6 +115,7 @@ def rviz(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         return [LogInfo(msg='rviz2 is not installed: going on without RViz.')]
     values = given(context)
     fixed = ['--fixed-frame', values['world_frame']] if 'world_frame' in values else []
+    sim_time = json.dumps(values.get('use_sim_time', False))
     return [
         Node(
             package='rviz2',
@@ -122,7 +123,7 @@ def rviz(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             name='rviz',
             namespace=LaunchConfiguration('namespace'),
             arguments=['--display-config', file(context, 'rviz_config'), *fixed],
-            parameters=[{'use_sim_time': values.get('use_sim_time', False)}],
+            ros_arguments=['-p', f'use_sim_time:={sim_time}'],
             output='screen',
         )
     ]

@@ -173,3 +173,25 @@ def put_rotor(msg: Any, outcome: Outcome, index: int, motor: MotorSettings) -> N
         motor.rotor_frame,
         outcome.rotor_in_stator(index, motor.model.axis),
     )
+
+
+# out, for what is sent at every step: only the numbers, as they stand at the end of a message
+
+
+def wrench_numbers(wrench: Wrench) -> tuple[float, ...]:
+    """Return the numbers of a WrenchStamped."""
+    return (*wrench.force, *wrench.torque)
+
+
+def inertia_numbers(rows: tuple[Vector, Vector, Vector]) -> tuple[float, ...]:
+    """Return the six elements of an InertiaStamped; mass and centre before them stay 0."""
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = rows
+    return (xx, xy, xz, yy, yz, zz)
+
+
+def joint_numbers(outcome: Outcome) -> tuple[float, ...]:
+    """Return the three lists of a JointState; the second and third begin with their length."""
+    count = len(outcome.steps)
+    angles = [step.state.angle for step in outcome.steps]
+    speeds = [step.relative_speed for step in outcome.steps]
+    return (*angles, count, *speeds, count, *outcome.torques)

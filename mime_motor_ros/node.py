@@ -10,6 +10,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Sequence
 import gc
+import struct
 import sys
 from threading import Lock, Thread
 import time
@@ -36,10 +37,11 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64, Float64MultiArray
+from std_msgs.msg import Float64, Float64MultiArray, Header
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
@@ -47,11 +49,13 @@ from . import messages
 from .arguments import plain_line
 from .diagnostics import Diagnostics
 from .errors import MotorError, ParameterError
+from .model import Wrench
 from .scheduling import standing_back
 from .session import Outcome, Session
 from .settings import check_names, motor_names, parameters, plain, settings
 from .stopping import Stop
 from .timeline import Grid, NANOSECONDS
+from .wire import imu, Template
 
 OUTPUT = QoSProfile(depth=10)  # reliable, volatile
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -87,29 +91,38 @@ class Polled(CallbackGroup):
 
 
 class Output:
-    """A publisher with its one message, filled and sent only while somebody reads it."""
+    """
+    A publisher and the bytes of its message, built and sent only while somebody reads them.
+
+    ``example`` is the message with all but stamp and numbers as they stay; ``form`` says what
+    numbers stand at its end, ``numbers`` gives them.
+    """
 
     def __init__(
-        self, node: Node, kind: type, topic: str, fill: Callable[[Any, Outcome], None]
+        self,
+        node: Node,
+        topic: str,
+        example: Any,
+        form: str,
+        numbers: Callable[[Outcome], Sequence[float]],
     ) -> None:
         self._publisher = node.create_publisher(
-            kind,
+            type(example),
             topic,
             OUTPUT,
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
         )
-        self._message = kind()
-        self._fill = fill
+        self._template = Template(serialize_message(example), form, hasattr(example, 'header'))
+        self._numbers = numbers
         self.read = False
 
     def look(self) -> None:
         """See whether anybody subscribes."""
         self.read = self._publisher.get_subscription_count() > 0
 
-    def send(self, outcome: Outcome) -> None:
+    def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
         """Publish what the outcome gives."""
-        self._fill(self._message, outcome)
-        self._publisher.publish(self._message)
+        self._publisher.publish(self._template.filled(stamp, self._numbers(outcome)))
 
 
 class MotorNode(Node):
@@ -138,7 +151,7 @@ class MotorNode(Node):
         self._looked = -1.0
         self._sent: deque[int] = deque(maxlen=4096)
         self._foreign: dict[str, float] = {}
-        self._inputs: list[tuple[Any, type, Callable[[Any], Sequence[Any]]]] = []
+        self._inputs: list[tuple[Any, type, Callable[[Any], Sequence[Any]], bool]] = []
         self._outputs: list[Output] = []
         self._create_inputs()
         self._create_outputs()
@@ -227,7 +240,7 @@ class MotorNode(Node):
         self._input(TFMessage, '/tf_static', LATCHED, lambda m: messages.transforms(m, True))
         sources = (chosen.rate_source, chosen.pose_source)
         if 'imu' in sources:
-            self._input(Imu, 'imu/data', SENSOR, lambda m: (messages.imu(m),))
+            self._input(Imu, 'imu/data', SENSOR, lambda m: (imu(m),), raw=True)
         if 'twist' in sources:
             self._input(TwistStamped, 'mount_twist', SENSOR, lambda m: (messages.twist(m),))
         if 'odometry' in sources:
@@ -247,7 +260,12 @@ class MotorNode(Node):
         )
 
     def _input(
-        self, kind: type, topic: str, qos: QoSProfile, read: Callable[[Any], Sequence[Any]]
+        self,
+        kind: type,
+        topic: str,
+        qos: QoSProfile,
+        read: Callable[[Any], Sequence[Any]],
+        raw: bool = False,
     ) -> None:
         options = None if topic.startswith('/tf') else QoSOverridingOptions.with_default_policies()
         subscription = self.create_subscription(
@@ -258,18 +276,20 @@ class MotorNode(Node):
             callback_group=self._polled,
             qos_overriding_options=options,
         )
-        self._inputs.append((subscription, kind, read))
+        self._inputs.append((subscription, kind, read, raw))
 
     def _create_outputs(self) -> None:
         chosen = self.session.settings
         mount = chosen.mount_frame
         names = [motor.joint for motor in chosen.motors]
 
-        self._output(WrenchStamped, '~/reaction', messages.put_wrench, Outcome.reaction)
-        self._output(WrenchStamped, '~/mount_wrench', messages.put_wrench, Outcome.mount_wrench)
-        self._output(Vector3Stamped, '~/momentum', messages.put_vector, Outcome.momentum)
+        self._output_wrench('~/reaction', Outcome.reaction)
+        self._output_wrench('~/mount_wrench', Outcome.mount_wrench)
+        self._output(Vector3Stamped, '~/momentum', '3d', Outcome.momentum)
+        n, still = len(names), [0.0] * len(names)
+        joints = JointState(name=names, position=still, velocity=still, effort=still)
         self._outputs.append(
-            Output(self, JointState, 'joint_states', lambda m, o: messages.put_joints(m, o, names))
+            Output(self, 'joint_states', joints, f'{n}dQ{n}dQ{n}d', messages.joint_numbers)
         )
         for i, motor in enumerate(chosen.motors):
             self._create_outputs_of(i, f'~/{motor.name}')
@@ -289,54 +309,44 @@ class MotorNode(Node):
             self._rotors = TFMessage(transforms=[TransformStamped() for _ in chosen.motors])
 
     def _create_outputs_of(self, i: int, own: str) -> None:
-        spin = Output(
-            self,
-            Float64,
-            f'{own}/spin',
-            lambda m, o: messages.put_number(m, o.steps[i].state.spin),
-        )
+        spin = Output(self, f'{own}/spin', Float64(), 'd', lambda o: (o.steps[i].state.spin,))
         self._outputs.append(spin)
-        wrench, vector = messages.put_wrench, messages.put_vector
-        twist, inertia = messages.put_angular, messages.put_inertia
-        for kind, name, put, of in (
-            (WrenchStamped, 'reaction', wrench, lambda o: o.reaction(i)),
-            (WrenchStamped, 'mount_wrench', wrench, lambda o: o.mount_wrench(i)),
-            (Vector3Stamped, 'momentum', vector, lambda o: o.momentum(i)),
-            (
-                TwistStamped,
-                'stator_twist',
-                twist,
-                lambda o: o.in_mount(o.steps[i].stator_angular_velocity),
-            ),
-            (
-                TwistStamped,
-                'rotor_twist',
-                twist,
-                lambda o: o.in_mount(o.steps[i].rotor_angular_velocity),
-            ),
-            (
-                InertiaStamped,
-                'asymmetry',
-                inertia,
-                lambda o: o.tensor_in_mount(o.steps[i].asymmetry_now),
-            ),
-            (
-                InertiaStamped,
-                'asymmetry_next',
-                inertia,
-                lambda o: o.tensor_in_mount(o.steps[i].asymmetry_next),
-            ),
-        ):
-            self._output(kind, f'{own}/{name}', put, of)
-
-    def _output(
-        self, kind: type, topic: str, put: Callable[..., None], of: Callable[[Outcome], Any]
-    ) -> None:
-        """Add an output of what ``of`` takes out of an outcome, in the axes of the mount."""
-        mount = self.session.settings.mount_frame
-        self._outputs.append(
-            Output(self, kind, topic, lambda m, o: put(m, o.stamp_ns, mount, of(o)))
+        self._output_wrench(f'{own}/reaction', lambda o: o.reaction(i))
+        self._output_wrench(f'{own}/mount_wrench', lambda o: o.mount_wrench(i))
+        self._output(Vector3Stamped, f'{own}/momentum', '3d', lambda o: o.momentum(i))
+        # The linear part of a twist is not known, mass and centre ride on the link: they stay 0.
+        self._output(
+            TwistStamped,
+            f'{own}/stator_twist',
+            '3d',
+            lambda o: o.in_mount(o.steps[i].stator_angular_velocity),
         )
+        self._output(
+            TwistStamped,
+            f'{own}/rotor_twist',
+            '3d',
+            lambda o: o.in_mount(o.steps[i].rotor_angular_velocity),
+        )
+        self._output(
+            InertiaStamped,
+            f'{own}/asymmetry',
+            '6d',
+            lambda o: messages.inertia_numbers(o.tensor_in_mount(o.steps[i].asymmetry_now)),
+        )
+        self._output(
+            InertiaStamped,
+            f'{own}/asymmetry_next',
+            '6d',
+            lambda o: messages.inertia_numbers(o.tensor_in_mount(o.steps[i].asymmetry_next)),
+        )
+
+    def _output(self, kind: Any, topic: str, form: str, numbers: Callable[[Outcome], Any]) -> None:
+        """Add an output in mount axes."""
+        example = kind(header=Header(frame_id=self.session.settings.mount_frame))
+        self._outputs.append(Output(self, topic, example, form, numbers))
+
+    def _output_wrench(self, topic: str, of: Callable[[Outcome], Wrench]) -> None:
+        self._output(WrenchStamped, topic, '6d', lambda o: messages.wrench_numbers(of(o)))
 
     def _create_services(self) -> None:
         self.create_service(Trigger, '~/reset', self._on_reset)
@@ -413,16 +423,16 @@ class MotorNode(Node):
     def _read(self) -> list[Any]:
         """Return what has arrived on all topics, in the order of the topics."""
         arrived: list[Any] = []
-        for subscription, kind, read in self._inputs:
+        for subscription, kind, read, raw in self._inputs:
             handle = subscription.handle
             with handle:
                 for _ in range(MOST_A_CYCLE):
                     try:
-                        taken = handle.take_message(kind, False)
+                        taken = handle.take_message(kind, raw)
                         if taken is None:
                             break
                         arrived += read(taken[0])
-                    except (UnicodeDecodeError, ValueError, OverflowError) as error:
+                    except (ValueError, OverflowError, struct.error) as error:
                         self._count_unreadable(subscription.topic_name, error)
         return arrived
 
@@ -454,9 +464,10 @@ class MotorNode(Node):
     def _publish(self, outcome: Outcome) -> None:
         start, stamp = outcome.start_ns, outcome.stamp_ns
         if self._publish_grid is None or self._publish_grid.crossed(start, stamp):
+            seconds = divmod(stamp, NANOSECONDS)
             for output in self._outputs:
                 if output.read:
-                    output.send(outcome)
+                    output.send(outcome, seconds)
         if self._tf is not None and (self._tf_grid is None or self._tf_grid.crossed(start, stamp)):
             for i, motor in enumerate(self.session.settings.motors):
                 messages.put_rotor(self._rotors.transforms[i], outcome, i, motor)
@@ -598,8 +609,8 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
 
     Wakes at the ends of the steps on the node's clock (plus ``settle``), so that no delay adds
     up and the phase is that of the grid; where steps are rare it looks at the inputs in between,
-    so that none is lost and no time seems to have been slept through. Under ``use_sim_time`` the
-    clock moves by messages: then it wakes at the rate on a steady clock and the steps follow.
+    so that none is lost and no time seems to have been slept through. Under ``use_sim_time`` the clock moves by messages:
+    then it wakes at the rate on a steady clock and the steps follow the clock.
     """
     steady = Clock(clock_type=ClockType.STEADY_TIME)
     while not stop:

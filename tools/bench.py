@@ -96,7 +96,10 @@ def advance_batch(asymmetry: tuple[float, ...]) -> Callable[[], None]:
 
 def mujoco_batch() -> Callable[[], None]:
     """Return what takes ``STEPS`` steps of the same wheel on a free mount in MuJoCo."""
-    import mujoco
+    try:
+        import mujoco
+    except ImportError:
+        raise BenchError('mujoco is not installed; run: make bench') from None
 
     model = mujoco.MjModel.from_xml_string(RIG)
     data = mujoco.MjData(model)

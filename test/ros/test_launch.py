@@ -478,13 +478,14 @@ def test_the_demo_moves_four_wheels_and_leaves_at_ctrl_c(start, peer):
 
 @started
 def test_rviz_is_started_in_the_namespace_of_the_motor(start, some_rviz):
-    start(MOTOR, rviz='true', namespace='r1', world_frame='map')
+    start(MOTOR, rviz='true', namespace='r1', world_frame='map', use_sim_time='True')
     end = time.monotonic() + PATIENCE
     while not some_rviz.exists():
         assert time.monotonic() < end
         time.sleep(0.05)
     called = some_rviz.read_text()
     assert f'--display-config {CONFIG}/motor.rviz --fixed-frame map --ros-args' in called
+    assert '-p use_sim_time:=true' in called
     assert '-r __node:=rviz -r __ns:=/r1' in called
 
 

@@ -208,11 +208,11 @@ def test_nothing_is_built_for_a_topic_nobody_reads(make_bench, monkeypatch):
     bench.hear(Float64, 'motor/wheel/spin')
     built = []
     for output in bench.motor._outputs:
-        def fill(*args, real=output._fill, name=output._publisher.topic_name):
+        def fill(*args, real=output._numbers, name=output._publisher.topic_name):
             built.append(name)
-            real(*args)
+            return real(*args)
 
-        monkeypatch.setattr(output, '_fill', fill)
+        monkeypatch.setattr(output, '_numbers', fill)
     bench.tick(1.0)
     bench.tick(1.0011)
     bench.heard('motor/wheel/spin')

@@ -1,0 +1,132 @@
+"""The bytes made without ROS are those ROS makes of the message objects."""
+
+from math import nan
+import struct
+
+from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3Stamped, WrenchStamped
+from mime_motor_ros import messages, wire
+from mime_motor_ros.model import MotorState, Pose, Step, Wrench
+from mime_motor_ros.session import Outcome
+import pytest
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64, Header
+
+STAMP = 1_700_000_000_123_456_789
+SECONDS = divmod(STAMP, 1_000_000_000)
+WRENCH = Wrench((1.0, -2.5, 3e-300), (-0.0, 5e300, 6.25))
+TENSOR = ((1.0, 2.0, 3.0), (2.0, 4.0, 5.0), (3.0, 5.0, 6.0))
+VECTOR = (0.1, -0.2, 0.3)
+FRAMES = ['', 'b', 'base_link', 'rämen/base', 'a' * 255]  # every alignment, and not only ASCII
+
+
+def assert_same(data, message):
+    """Compare what is read back, to the sign of zero; gaps between numbers are arbitrary."""
+    assert len(data) == len(serialize_message(message))
+    assert repr(deserialize_message(data, type(message))) == repr(message)
+
+
+def outcome(motors):
+    steps = [
+        Step(
+            MotorState(0.5 + i, 9.0),
+            8.0 - i,
+            WRENCH,
+            VECTOR,
+            TENSOR,
+            TENSOR,
+            Pose(),
+            Pose(),
+            VECTOR,
+            VECTOR,
+            VECTOR,
+            WRENCH,
+            0.0,
+            0.0,
+        )
+        for i in range(motors)
+    ]
+    torques = tuple(0.1 * i for i in range(motors))
+    return Outcome(STAMP - 1, STAMP, 1e-3, Pose(), VECTOR, torques, tuple(steps))
+
+
+@pytest.mark.parametrize('frame', FRAMES)
+@pytest.mark.parametrize(
+    ('kind', 'form', 'numbers', 'put', 'value'),
+    [
+        (WrenchStamped, '6d', messages.wrench_numbers, messages.put_wrench, WRENCH),
+        (Vector3Stamped, '3d', tuple, messages.put_vector, VECTOR),
+        (TwistStamped, '3d', tuple, messages.put_angular, VECTOR),
+        (InertiaStamped, '6d', messages.inertia_numbers, messages.put_inertia, TENSOR),
+    ],
+)
+def test_a_filled_template_is_what_ros_makes_of_the_object(frame, kind, form, numbers, put, value):
+    template = wire.Template(serialize_message(kind(header=Header(frame_id=frame))), form, True)
+    message = kind()
+    put(message, STAMP, frame, value)
+    assert_same(template.filled(SECONDS, numbers(value)), message)
+
+
+@pytest.mark.parametrize('motors', [1, 2, 5])
+def test_so_are_joint_states(motors):
+    names = [f'{"wheel" * (i + 1)}_joint' for i in range(motors)]
+    still = [0.0] * motors
+    example = JointState(name=names, position=still, velocity=still, effort=still)
+    n = motors
+    template = wire.Template(serialize_message(example), f'{n}dQ{n}dQ{n}d', True)
+    message = JointState()
+    messages.put_joints(message, outcome(motors), names)
+    assert_same(template.filled(SECONDS, messages.joint_numbers(outcome(motors))), message)
+
+
+def test_so_is_a_number_without_a_header():
+    template = wire.Template(serialize_message(Float64()), 'd', False)
+    assert_same(template.filled(SECONDS, (2.5,)), Float64(data=2.5))
+
+
+def imu(frame):
+    message = Imu(header=Header(frame_id=frame))
+    message.header.stamp.sec, message.header.stamp.nanosec = SECONDS
+    for field, values in (
+        (message.orientation, (0.1, 0.2, 0.3, 0.9)),
+        (message.angular_velocity, (nan, -5.0, 6.0)),
+        (message.linear_acceleration, (7.0, 8.0, 9.0)),
+    ):
+        for name, value in zip('xyzw', values, strict=False):
+            setattr(field, name, value)
+    message.orientation_covariance[:] = range(9)
+    message.orientation_covariance[0] = -1.0
+    message.angular_velocity_covariance[:] = range(10, 19)
+    return message
+
+
+@pytest.mark.parametrize('frame', FRAMES)
+def test_an_imu_read_from_bytes_is_the_one_read_from_the_object(frame):
+    message = imu(frame)
+    assert repr(wire.imu(serialize_message(message))) == repr(messages.imu(message))
+
+
+def test_an_imu_of_another_byte_order_is_read_too():
+    little = serialize_message(imu('imu_link'))
+    seconds, nanoseconds, length = struct.unpack_from('<iII', little, 4)
+    numbers = struct.unpack_from('<37d', little, 28)
+    big = b'\0\0\0\0' + struct.pack('>iII', seconds, nanoseconds, length) + little[16:28]
+    big += struct.pack('>37d', *numbers)
+    assert repr(wire.imu(big)) == repr(wire.imu(little))
+
+
+@pytest.mark.parametrize(
+    'spoil',
+    [
+        lambda data: b'',
+        lambda data: data[:3],
+        lambda data: data[:17],
+        lambda data: data[:100],
+        lambda data: b'\0\x09' + data[2:],
+        lambda data: data[:12] + b'\xff\xff\xff\xff' + data[16:],
+        lambda data: data[:16] + b'\xff\xfe' + data[18:],
+    ],
+)
+def test_what_is_no_imu_is_refused_with_an_error_the_loop_expects(spoil):
+    with pytest.raises((struct.error, ValueError)):
+        wire.imu(spoil(serialize_message(imu('imu_link'))))

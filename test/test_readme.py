@@ -1,0 +1,437 @@
+"""The README: its commands and programs are run, its tables compared with the node."""
+
+import ast
+from contextlib import redirect_stdout
+import importlib.util
+import io
+import os
+from pathlib import Path
+import re
+import shlex
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+from mime_motor_ros.errors import ParameterError
+from mime_motor_ros.session import Session
+from mime_motor_ros.settings import MOTOR, NODE, settings
+import pytest
+
+yaml = pytest.importorskip('yaml')
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / 'README.md'
+RECORDINGS = ROOT.parent / 'shared' / 'data'
+
+if not README.is_file():
+    pytest.skip('the README is not here: this is no checkout', allow_module_level=True)
+TEXT = README.read_text(encoding='utf-8')
+PROSE = ' '.join(TEXT.split())
+
+needs_recordings = pytest.mark.skipif(
+    not RECORDINGS.is_dir(), reason=f'needs the recordings in {RECORDINGS}'
+)
+needs_venv = pytest.mark.skipif(
+    Path(sys.prefix).resolve() != ROOT / '.venv',
+    reason='runs where make has set up .venv: other environments are not touched',
+)
+
+
+def blocks(language):
+    """Return the fenced blocks of a language."""
+    return re.findall(rf'^```{language}\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL)
+
+
+def section(title):
+    """Return the text under a heading, up to the next one of any level."""
+    found = re.search(rf'^#+ {title}\n(.*?)(?=^#|\Z)', TEXT, re.MULTILINE | re.DOTALL)
+    assert found, title
+    return found[1]
+
+
+def tables(title):
+    """Return the tables of a section, each as its rows below the head."""
+    found = re.findall(r'(?:^\|.*\n)+', section(title), re.MULTILINE)
+    split = [[row.strip('|\n').split('|') for row in table.splitlines(True)] for table in found]
+    return [[[cell.strip() for cell in row] for row in table[2:]] for table in split]
+
+
+def code(cell):
+    """Return what a cell has in backticks."""
+    return cell.strip('`')
+
+
+COMMANDS = [line for block in blocks('sh') for line in block.splitlines()]
+
+# --- the commands ----------------------------------------------------------------------------
+
+
+def run(command, patience=60):
+    """Run a command of the README as a user would; return what it printed."""
+    # Under `make test` the make of the README would take itself for a part of that one.
+    environment = {k: v for k, v in os.environ.items() if k not in ('MAKEFLAGS', 'MAKELEVEL')}
+    done = subprocess.run(
+        shlex.split(command),
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=patience,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ''), done.stdout + done.stderr
+    return done.stdout
+
+
+def targets():
+    return set(re.findall(r'^([a-z]+):', (ROOT / 'Makefile').read_text(), re.MULTILINE))
+
+
+def executables():
+    return set(re.findall(r"'(\w+) = \{NAME\}", (ROOT / 'setup.py').read_text()))
+
+
+def topics():
+    """Return the types by absolute topic, of one motor node in no namespace."""
+    rows = tables('In')[0] + tables('Out')[0]
+    return {absolute(code(row[0])): code(row[1]) for row in rows}
+
+
+def absolute(name):
+    name = name.replace('<motor>', 'wheel').replace('~', '/motor')
+    return name if name.startswith('/') else f'/{name}'
+
+
+def check_launch(package, file, *arguments):
+    assert package == 'mime_motor_ros'
+    assert (ROOT / 'launch' / file).is_file()
+    sources = ''.join(path.read_text() for path in ROOT.glob('launch/*.launch.py'))
+    for argument in arguments:
+        name, given, _ = argument.partition(':=')
+        assert given or name == '--show-args'
+        assert not given or f"'{name}'" in sources, name
+
+
+def check_run(package, executable):
+    assert package == 'mime_motor_ros'
+    assert executable in executables()
+
+
+def check_topic(verb, *words):
+    words = [word for word in words if word != '--once']
+    if verb == 'echo':
+        assert words[0] in topics()
+        return
+    assert (verb, words[0]) == ('pub', '-r')
+    assert float(words[1]) * settings().command_timeout > 1e9  # [ns]: before it runs out
+    assert topics()[words[2]] == words[3]
+    assert len(yaml.safe_load(words[4])['data']) == 1
+
+
+def check_service(verb, name, kind):
+    services = {absolute(code(row[0])): code(row[1]) for row in tables('Services')[0]}
+    assert (verb, services[name]) == ('call', kind)
+
+
+def check_param(verb, node, name, value):
+    assert (verb, node) == ('set', '/motor')
+    settings({name: yaml.safe_load(value)})
+    assert next(p for p in MOTOR if name == f'wheel.{p.name}').live
+
+
+ROS2 = {
+    'launch': check_launch,
+    'run': check_run,
+    'topic': check_topic,
+    'service': check_service,
+    'param': check_param,
+}
+
+
+@pytest.mark.parametrize('line', [*COMMANDS, 'make help', 'make bench', 'make plot'])
+def test_a_command_names_what_is_there(line):
+    """Those that need a ROS distribution or a recording are looked up word by word."""
+    first, *words = shlex.split(line)
+    if first == 'make':
+        assert words[0] in targets()
+        assert all(re.match('(SECONDS|BAG)=.', word) for word in words[1:])
+    elif first == 'ros2':
+        ROS2[words[0]](*words[1:])
+    elif first == 'colcon':
+        name = ElementTree.parse(ROOT / 'package.xml').findtext('name')
+        assert words == ['build', '--packages-select', name]
+    elif first == '.':
+        assert words == ['install/setup.bash']
+    else:
+        assert os.access(ROOT / first, os.X_OK)
+        assert words[0] == 'python'
+        assert (ROOT / words[1]).is_file()
+
+
+def test_make_in_the_text_is_a_target():
+    assert set(re.findall(r'`make (\w+)`', TEXT)) <= targets()
+    assert {'demo', 'test', 'bench', 'plot', 'help'} <= set(re.findall(r'make (\w+)', TEXT))
+
+
+def test_make_help_lists_every_target():
+    said = run('make --no-print-directory help')
+    assert set(re.findall(r'^ {2}([a-z]+)\t', said, re.MULTILINE)) == targets()
+
+
+@needs_venv
+@pytest.mark.ros
+@pytest.mark.slow
+def test_make_demo_ends_as_the_screen_shows():
+    assert any(line.startswith('make demo SECONDS=') for line in COMMANDS)
+    said = run('make --no-print-directory demo SECONDS=3').splitlines()[-1]
+    shown = next(block for block in blocks('text') if 'stopped cleanly' in block).splitlines()[-1]
+
+    def form(line):
+        return re.sub(r'-?\d[\d.e+-]*', '#', line)
+
+    assert form(said) == form(shown)
+
+
+@needs_venv
+@needs_recordings
+@pytest.mark.ros
+@pytest.mark.slow
+def test_make_demo_takes_a_recording():
+    assert 'make demo BAG=path/to/recording' in COMMANDS
+    bag = RECORDINGS / 'jackal_sim_imu_odom'
+    said = run(f'make --no-print-directory demo SECONDS=3 BAG={shlex.quote(str(bag))}')
+    assert said.splitlines()[-1].endswith('stopped cleanly')
+
+
+# --- programs and what they print ------------------------------------------------------------
+
+
+@pytest.mark.parametrize('index', range(len(blocks('python'))))
+def test_a_program_prints_what_is_shown_below_it(index):
+    program = blocks('python')[index]
+    shown = TEXT.split(program)[1].split('```text\n')[1].split('```')[0]
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(program, 'README.md', 'exec'), {})
+    assert printed.getvalue() == shown
+
+
+def test_the_mount_of_the_parameter_file_stands_still():
+    (block,) = blocks('yaml')
+    chosen = settings(yaml.safe_load(block)['/**']['ros__parameters'])
+    assert chosen.world_frame == chosen.mount_frame
+    assert chosen.rate_source == 'zero'
+
+
+def test_the_joint_state_shown_lies_on_the_curve_the_text_tells():
+    """From torque over damping, with the time constant of inertia over damping."""
+    block = next(block for block in blocks('text') if 'wheel_joint' in block)
+    shown = yaml.safe_load(block.replace('---', ''))
+    model = settings().motors[0].model
+    (torque,), (speed,) = shown['effort'], shown['velocity']
+    assert torque / model.damping == pytest.approx(100.0)
+    assert model.inertia / model.damping == pytest.approx(10.0)
+    assert 0.0 < speed < torque / model.damping
+    assert 'goes to 100 rad/s' in PROSE
+    assert 'time constant of 10 s' in PROSE
+
+
+def test_the_lines_of_the_node_are_as_shown():
+    session = Session(settings())
+    for now in (1_000_000_000, 1_010_000_000):
+        session.advance_to(now)
+    assert f'[motor]: no steps: {session.waiting}\n' in TEXT
+    with pytest.raises(ParameterError) as refused:
+        settings({'wheel.inertia': -1.0})
+    assert f'`{refused.value}`' in PROSE
+
+
+def test_the_difference_told_is_that_of_the_picture():
+    import plot
+
+    points = plot.run(plot.still)
+    assert f'within {plot.largest_difference(points):.4f} rad/s' in PROSE
+    assert f'gets {plot.TORQUE * 1e3:g} mN m for {plot.OFF - plot.ON:g} s' in PROSE
+
+
+def test_the_picture_can_be_drawn(tmp_path):
+    pytest.importorskip('matplotlib', reason='needs matplotlib: run make plot once')
+    import plot
+
+    plot.draw(tmp_path / 'spin.png', 40)
+    assert (tmp_path / 'spin.png').read_bytes().startswith(b'\x89PNG')
+
+
+# --- tables ----------------------------------------------------------------------------------
+
+
+def row_of(parameter):
+    default = parameter.default
+    if parameter.name in ('stator_frame', 'rotor_frame', 'joint'):
+        default = f'<motor>_{parameter.name.split("_")[0]}'
+    default = list(default) if isinstance(default, tuple) else default
+    return [f'`{parameter.name}`', f'`{default!r}`', parameter.unit,
+            'yes' if parameter.live else 'no']  # fmt: skip
+
+
+def test_every_parameter_is_told_with_its_default_unit_and_whether_it_is_live():
+    of_node, of_motor = tables('Parameters')
+    assert [row[:4] for row in of_node] == [row_of(parameter) for parameter in NODE]
+    assert [row[:4] for row in of_motor] == [row_of(parameter) for parameter in MOTOR]
+
+
+def test_every_choice_is_told():
+    rows = {code(row[0]): row[4] for table in tables('Parameters') for row in table}
+    for parameter in (*NODE, *MOTOR):
+        assert len(rows[parameter.name]) > 10
+        for choice in parameter.choices:
+            assert f'`{choice}`' in rows[parameter.name], parameter.name
+
+
+@pytest.fixture
+def make_node():
+    rclpy = pytest.importorskip('rclpy')
+    from mime_motor_ros.node import MotorNode
+
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    nodes = []
+
+    def make(**values):
+        overrides = [rclpy.parameter.Parameter(name, value=x) for name, x in values.items()]
+        nodes.append(MotorNode(context=context, parameter_overrides=overrides))
+        return nodes[-1]
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+    rclpy.shutdown(context=context)
+
+
+def endpoint(entity):
+    """Return a subscription or publisher as a row tells it: topic, then type and QoS."""
+    quality, kind = entity.qos_profile, entity.msg_type
+    words = [str(quality.depth)]
+    if quality.reliability.name == 'BEST_EFFORT':
+        words.append('best effort')
+    if quality.durability.name == 'TRANSIENT_LOCAL':
+        words.append('transient local')
+    package, name = kind.__module__.split('.')[0], kind.__name__
+    return entity.topic_name, (f'{package}/msg/{name}', ', '.join(words))
+
+
+def told(title):
+    return {absolute(code(row[0])): (code(row[1]), row[2]) for row in tables(title)[0]}
+
+
+# Of every rclpy node, and told in words.
+OF_RCLPY = {'/rosout', '/parameter_events', '/clock'}
+
+
+@pytest.mark.ros
+def test_the_inputs_are_those_of_the_node(make_node):
+    found = {}
+    for source in ('imu', 'twist', 'odometry'):
+        found |= dict(map(endpoint, make_node(rate_source=source).subscriptions))
+    assert {t: row for t, row in found.items() if t not in OF_RCLPY} == told('In')
+
+
+@pytest.mark.ros
+def test_an_input_is_subscribed_to_only_where_it_is_asked_for(make_node):
+    asked = {'/imu/data', '/mount_twist', '/odom'}
+    for values in (
+        {'rate_source': 'imu'},
+        {'rate_source': 'twist'},
+        {'rate_source': 'odometry'},
+        {'rate_source': 'zero', 'pose_source': 'imu'},
+    ):
+        there = {one.topic_name for one in make_node(**values).subscriptions} & asked
+        assert len(there) == 1, values
+
+
+@pytest.mark.ros
+def test_the_outputs_are_those_of_the_node(make_node):
+    found = dict(map(endpoint, make_node().publishers))
+    assert {t: row for t, row in found.items() if t not in OF_RCLPY} == told('Out')
+
+
+@pytest.mark.ros
+def test_the_services_are_those_of_the_node(make_node):
+    node = make_node()
+    found = {
+        node.resolve_service_name(one.srv_name): (
+            f'{one.srv_type.__module__.split(".")[0]}/srv/{one.srv_type.__name__}'
+        )
+        for one in node.services
+    }
+    rows = {absolute(code(row[0])): code(row[1]) for row in tables('Services')[0]}
+    assert set(rows.items()) <= set(found.items())
+    # The others are of every node: parameters, and the description of types.
+    ours = {name for name in found if 'parameter' not in name and 'type_description' not in name}
+    assert set(rows) == ours
+
+
+@pytest.mark.ros
+def test_the_statuses_are_those_of_the_node(make_node):
+    node = make_node()
+    names = [status.name for status in node.diagnostics._statuses()]
+    rows = [name for row in tables('Diagnostics')[0] for name in re.findall('`(.*?)`', row[0])]
+    assert [f'motor: {name}'.replace('<motor>', 'wheel') for name in rows] == names
+    (owner,) = {status.hardware_id for status in node.diagnostics._statuses()}
+    assert owner == node.get_fully_qualified_name()
+
+
+@needs_recordings
+@pytest.mark.slow
+def test_the_recordings_give_the_rows_that_are_shown():
+    pytest.importorskip('rosbags', reason='needs the package rosbags')
+    from offline import row
+
+    rows = [line for line in section('Recordings').splitlines() if line.startswith('| ')][1:]
+    names = [line.split('|')[1].strip() for line in rows]
+    assert [row(str(RECORDINGS / name)) for name in names] == rows
+
+
+def test_the_figures_have_the_names_and_targets_of_the_bench():
+    for module in ('rich', 'rosbags'):
+        pytest.importorskip(module, reason=f'needs the package {module}')
+    from bench import Loop, table
+
+    steps = dict.fromkeys(('symmetric', 'asymmetric', 'mujoco'), 1.0)
+    loop = Loop(*[1.0] * len(Loop._fields))
+    names, *_, goals = (list(column.cells) for column in table(steps, loop, loop).columns)
+    of_bench = dict(zip(names, goals, strict=True))
+    rows = {row[0]: row[4] for row in tables('Figures')[0]}
+    assert rows.items() <= of_bench.items()
+
+
+# --- the rest --------------------------------------------------------------------------------
+
+
+def test_what_it_points_to_is_there():
+    links = re.findall(r'\]\(([^)#]+)\)', TEXT)
+    assert 'doc/spin.png' in links
+    opened = [x for row in tables('To change')[0] for x in re.findall('`(.*?)`', row[1])]
+    named = re.findall(r'`((?:config|doc|launch|tools|test|mime_motor_ros)/[^` ]+\.\w+)`', TEXT)
+    for path in {*links, *opened, *named}:
+        assert list(ROOT.glob(path)), path
+
+
+def test_every_module_that_can_be_imported_from_the_readme_is_there():
+    for block in blocks('python'):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom):
+                assert importlib.util.find_spec(node.module)
+
+
+def test_it_says_the_version_and_licence_that_the_package_has():
+    manifest = ElementTree.parse(ROOT / 'package.xml')
+    assert manifest.findtext('license') in section('Licence')
+    changes = (ROOT / 'CHANGELOG.rst').read_text(encoding='utf-8')
+    title, line = re.search(r'^(\d\S+ \(\d{4}-\d\d-\d\d\))\n(-+)$', changes, re.MULTILINE).groups()
+    assert title.startswith(manifest.findtext('version') + ' ')
+    assert len(line) == len(title)
+
+
+def test_it_names_no_path_of_one_machine():
+    assert not re.search(r'(?<![\w.])/(home|root|tmp|work|usr|opt)/', TEXT)
