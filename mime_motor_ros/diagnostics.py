@@ -111,6 +111,8 @@ class Diagnostics:
         still = source == 'zero' or (name == 'mount pose' and session.still)
         if still:
             level, text = OK, 'stands still'
+        elif age is None and not session.waiting:
+            level, text = OK, f'from {source}, by transforms that are all static'
         elif age is None:
             level, text = STALE, f'nothing usable from {source} yet'
         elif age * NANOSECONDS > timeout:
@@ -224,7 +226,8 @@ class Diagnostics:
             session.states[index],
             session.energy[index],
         )
-        turned = abs(energy.work) + energy.dissipated + abs(energy.stored)
+        kinetic = 0.5 * motor.model.inertia * state.spin * state.spin  # what rounding goes with
+        turned = abs(energy.work) + energy.dissipated + abs(energy.stored) + kinetic
         level, text = OK, f'{state.spin:.6g} rad/s'
         if abs(energy.residual) > RESIDUAL * turned:
             level, text = (

@@ -1,4 +1,4 @@
-"""What can go wrong by somebody's hand, in one line each: who sets parameters, who sends frames."""
+"""What can go wrong by somebody's hand: who sets parameters, who sends frames."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class ParameterError(MotorError, ValueError):
         What was given.
     hint
         What to do, a sentence, where that is not plain from the rule.
+
     """
 
     def __init__(self, name: str, rule: str, value: object, hint: str = '') -> None:

@@ -151,6 +151,7 @@ class MotorNode(Node):
         self._looked = -1.0
         self._sent: deque[int] = deque(maxlen=4096)
         self._foreign: dict[str, float] = {}
+        self._sources: dict[str, str] = {}
         self._inputs: list[tuple[Any, type, Callable[[Any], Sequence[Any]], bool]] = []
         self._outputs: list[Output] = []
         self._create_inputs()
@@ -185,9 +186,12 @@ class MotorNode(Node):
             descriptor = ParameterDescriptor(
                 description=parameter.description, read_only=not parameter.live
             )
-            if isinstance(parameter.default, float) and 0.0 <= parameter.high < float('inf'):
+            if isinstance(parameter.default, float):
+                most = sys.float_info.max  # a range is made of finite numbers
                 descriptor.floating_point_range = [
-                    FloatingPointRange(from_value=parameter.low, to_value=parameter.high)
+                    FloatingPointRange(
+                        from_value=max(parameter.low, -most), to_value=min(parameter.high, most)
+                    )
                 ]
             self.declare_parameter(
                 name,
@@ -277,6 +281,12 @@ class MotorNode(Node):
             qos_overriding_options=options,
         )
         self._inputs.append((subscription, kind, read, raw))
+        self._sources[subscription.topic_name] = self._source(topic)
+
+    def _source(self, topic: str) -> str:
+        """Return the name that what comes on a topic is counted under."""
+        names = {'/tf_static': 'tf', 'imu/data': 'imu', 'mount_twist': 'twist', 'odom': 'odometry'}
+        return names.get(topic, topic.removeprefix('~/').replace('/', ' ').strip())
 
     def _create_outputs(self) -> None:
         chosen = self.session.settings
@@ -437,7 +447,7 @@ class MotorNode(Node):
         return arrived
 
     def _count_unreadable(self, topic: str, error: Exception) -> None:
-        self.session.counts[topic, 'unreadable'] += 1
+        self.session.counts[self._sources[topic], 'unreadable'] += 1
         self.session.news.setdefault(
             f'{topic} unreadable', f'{topic}: a message cannot be read ({error}); not used'
         )
@@ -609,8 +619,8 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
 
     Wakes at the ends of the steps on the node's clock (plus ``settle``), so that no delay adds
     up and the phase is that of the grid; where steps are rare it looks at the inputs in between,
-    so that none is lost and no time seems to have been slept through. Under ``use_sim_time`` the clock moves by messages:
-    then it wakes at the rate on a steady clock and the steps follow the clock.
+    so that none is lost and no time seems to have been slept through. Under ``use_sim_time`` the
+    clock moves by messages: then it wakes at the rate on a steady clock and the steps follow.
     """
     steady = Clock(clock_type=ClockType.STEADY_TIME)
     while not stop:

@@ -313,12 +313,15 @@ class Session:
         frame, child = self._frame(item.frame), self._frame(item.child)
         if frame == child:
             raise Refused('frame', f'an odometry of {child!r} in itself')
-        pose = Pose(_finite(item.position), _unit(item.orientation))
-        value = (child, _finite(item.angular_velocity))
+        # Of what is used all is good or none is taken; what is not used may be anything.
+        samples: list[tuple[Stream[Any], Any]] = []
         if self.settings.pose_source == 'odometry':
-            self._offer(self._pose, item.stamp, (frame, child, pose))
+            pose = Pose(_finite(item.position), _unit(item.orientation))
+            samples.append((self._pose, (frame, child, pose)))
         if self.settings.rate_source == 'odometry':
-            self._offer(self._rate, item.stamp, value)
+            samples.append((self._rate, (child, _finite(item.angular_velocity))))
+        for stream, value in samples:
+            self._offer(stream, item.stamp, value)
 
     def _take_commands(self, item: Commands) -> None:
         if len(item.torques) != len(self._commands):
@@ -405,7 +408,7 @@ class Session:
                 if outcome:
                     made.append(outcome)
             self._tick = max(self._tick, last)
-            self.caught_up += max(0, len(made) - 1)
+        self.caught_up += max(0, len(made) - 1)
         self._advanced = self._now
         return made
 
@@ -461,7 +464,8 @@ class Session:
         if length > self.settings.max_gap:
             self._gap(length)
         self._read(stamp_ns)
-        self.waiting = 'the first rate after silence only starts the clock'
+        after = f' after {length / NANOSECONDS:.3f} s, more than rate_timeout,' if length else ''
+        self.waiting = f'the first rate{after} only starts the clock'
         return None
 
     def _miss_the_rate(self) -> None:

@@ -1139,3 +1139,24 @@ def test_vectors_and_tensors_go_out_in_the_axes_of_the_mount():
         )
     for a, b in zip(*found, strict=True):
         near(a, b)
+
+
+def test_odometry_gives_its_rate_though_its_unused_pose_is_no_rotation():
+    session = make(rate_source='odometry', pose_source='tf')
+    session.take(tf(START), START)
+    zero = (0.0, 0.0, 0.0, 0.0)
+    assert session.take(Odometry(START, 'odom', 'base_link', ORIGIN, zero, TURNING), START)
+    session.advance_to(START)
+    (outcome,) = session.advance_to(START + 10 * MS)
+    near(outcome.rate, TURNING)
+    assert not session.counts
+
+
+def test_imu_stepping_names_the_timeout_that_is_too_short_for_the_sensor():
+    session = make(step_on='imu')
+    for now in (START, START + 200 * MS):
+        give(session, [tf(now), imu(now)])
+        assert session.advance_to(now) == []
+    assert session.waiting == (
+        'the first rate after 0.200 s, more than rate_timeout, only starts the clock'
+    )

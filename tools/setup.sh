@@ -22,6 +22,7 @@ die() {
 
 main() {
     trap 'die "stopped at line $LINENO of tools/setup.sh; the next run starts over."' ERR
+    trap 'die "interrupted; the next run starts over."' INT
     # What a surrounding make left behind must not reach the make that CMake calls.
     unset MAKEFLAGS MFLAGS MAKELEVEL
     exec 9> "$root/.venv.lock"

@@ -517,3 +517,35 @@ def test_T22_two_motors_in_two_namespaces_do_not_meet(make_bench):
         names |= ours
         node.destroy_node()
     rclpy.shutdown(context=context)
+
+
+def test_a_mount_that_static_transforms_place_is_no_reason_to_worry(make_bench):
+    bench = make_bench(rate_source='zero', rate=100.0)
+    bench.send(
+        tf(0.0, 'odom', 'base_link'),
+        '/tf_static',
+        QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL),
+    )
+    bench.tick(1.0)
+    assert len(bench.tick(1.01)) == 1
+    pose = {s.name: s for s in bench.motor.diagnostics._statuses()}['motor: mount pose']
+    assert (pose.level, pose.message) == (b'\x00', 'from tf, by transforms that are all static')
+
+
+def test_a_fast_rotor_that_coasts_does_not_upset_the_energy_audit(make_bench):
+    bench = make_bench(
+        **STILL, wheel__damping=0.0, wheel__initial_spin=1e4, command_timeout=0.0, max_gap=5.0
+    )
+    bench.tick(1.0)
+    bench.motor.session.take(Commands((1e-9,)), bench.now_ns)
+    bench.tick(3.0)
+    wheel = bench.motor.diagnostics._statuses()[-1]
+    assert (wheel.level, wheel.name) == (b'\x00', 'motor: wheel')
+
+
+def test_a_message_that_cannot_be_read_is_counted_where_diagnostics_look(make_bench):
+    motor = make_bench().motor
+    motor._count_unreadable('/imu/data', ValueError('cut off'))
+    assert motor.session.counts['imu', 'unreadable'] == 1
+    statuses = {s.name: s for s in motor.diagnostics._statuses()}
+    assert ('imu unreadable', '1') in [(v.key, v.value) for v in statuses['motor: mount rate'].values]
