@@ -34,6 +34,7 @@ class Diagnostics:
         self._node = node
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._system = Clock(clock_type=ClockType.SYSTEM_TIME)
         self._timer = node.create_timer(PERIOD, self.publish, clock=self._steady)
         self._lateness: list[int] = []
         self._before = (self._steady.now().nanoseconds, 0)
@@ -44,11 +45,13 @@ class Diagnostics:
 
     def publish(self) -> None:
         """Publish one DiagnosticArray."""
-        stamp = self._node.get_clock().now().to_msg()
+        now = self._node.get_clock().now()
+        if not now.nanoseconds:  # no /clock yet, and nothing is stamped 0
+            now = self._system.now()
         with self._node.lock:
             statuses = self._statuses()
         message = DiagnosticArray(status=statuses)
-        message.header.stamp = stamp
+        message.header.stamp = now.to_msg()
         self._publisher.publish(message)
 
     def _status(self, name: str, level: bytes, text: str, **values: Any) -> DiagnosticStatus:
@@ -164,7 +167,7 @@ class Diagnostics:
         if session.waiting:
             level, text = (WARN if session.paused else STALE), f'no steps: {session.waiting}'
         elif (
-            reached < 0.95 * session.settings.rate
+            reached + 1.0 / seconds < 0.95 * session.settings.rate
             and session.settings.step_on == 'timer'
             and not self._node.get_clock().ros_time_is_active
         ):

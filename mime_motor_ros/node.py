@@ -7,7 +7,6 @@ No arithmetic here.
 from __future__ import annotations
 
 from array import array
-from collections import deque
 from collections.abc import Callable, Sequence
 import gc
 import struct
@@ -65,6 +64,8 @@ TRANSFORMS = QoSProfile(depth=100)
 MOVING = QoSProfile(depth=1000)
 SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 COMMAND = QoSProfile(depth=10)
+MOST_REMEMBERED = 4096  # stamps of our own transforms, to know them when they come back
+MOST_STEPS = 500  # caught up in one cycle, so that a signal or a service is not kept waiting
 MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step
 OURS = ('use_sim_time', 'start_type_description_service')  # parameters of every rclpy node
 WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
@@ -149,9 +150,9 @@ class MotorNode(Node):
         self._silent_since: float | None = None
         self._last_ns = 0
         self._looked = -1.0
-        self._sent: deque[int] = deque(maxlen=4096)
+        self._sent: dict[int, None] = {}  # stamps of our transforms, the newest 4096
         self._foreign: dict[str, float] = {}
-        self._sources: dict[str, str] = {}
+        self._sources: dict[str, str] = {'/clock': 'clock'}
         self._inputs: list[tuple[Any, type, Callable[[Any], Sequence[Any]], bool]] = []
         self._outputs: list[Output] = []
         self._create_inputs()
@@ -280,6 +281,9 @@ class MotorNode(Node):
             callback_group=self._polled,
             qos_overriding_options=options,
         )
+        for handler in subscription.event_handlers:  # QoS that does not fit is said by rclpy
+            self.default_callback_group.add_entity(handler)
+            handler.callback_group = self.default_callback_group
         self._inputs.append((subscription, kind, read, raw))
         self._sources[subscription.topic_name] = self._source(topic)
 
@@ -394,7 +398,7 @@ class MotorNode(Node):
             now_ns = self.get_clock().now().nanoseconds
             for item in arrived:
                 self.session.take(item, now_ns)
-            outcomes = self.session.advance_to(now_ns)
+            outcomes = self.session.advance_to(now_ns, MOST_STEPS)
             self._look(time.monotonic())
             if now_ns > 0 and self._tf_static is not None:
                 self._send_stators(now_ns)
@@ -425,10 +429,15 @@ class MotorNode(Node):
                 while (taken := subscription.handle.take_message(ClockMessage, False)) is not None:
                     newest = taken[0]
         except InvalidHandle:  # use_sim_time was switched off
-            self._clock_subscription = None
-        if newest is not None:
-            subscription.callback(newest)
-        return newest is not None
+            if self._clock_subscription is subscription:
+                self._clock_subscription = None
+        if newest is None:
+            return False
+        if newest.clock.sec < 0 or newest.clock.nanosec >= NANOSECONDS:
+            self._count_unreadable(subscription.topic_name, ValueError('not a time'))
+            return False
+        subscription.callback(newest)
+        return True
 
     def _read(self) -> list[Any]:
         """Return what has arrived on all topics, in the order of the topics."""
@@ -447,7 +456,7 @@ class MotorNode(Node):
         return arrived
 
     def _count_unreadable(self, topic: str, error: Exception) -> None:
-        self.session.counts[self._sources[topic], 'unreadable'] += 1
+        self.session.counts[self._sources.get(topic, topic), 'unreadable'] += 1
         self.session.news.setdefault(
             f'{topic} unreadable', f'{topic}: a message cannot be read ({error}); not used'
         )
@@ -467,7 +476,7 @@ class MotorNode(Node):
                 transform, now_ns, chosen.mount_frame, motor.stator_frame, motor.model.placement
             )
             message.transforms.append(transform)
-        self._sent.append(now_ns)
+        self._remember_sent(now_ns)
         self._tf_static.publish(message)
         self.static_publisher, self._tf_static = self._tf_static, None
 
@@ -481,7 +490,7 @@ class MotorNode(Node):
         if self._tf is not None and (self._tf_grid is None or self._tf_grid.crossed(start, stamp)):
             for i, motor in enumerate(self.session.settings.motors):
                 messages.put_rotor(self._rotors.transforms[i], outcome, i, motor)
-            self._sent.append(outcome.stamp_ns)
+            self._remember_sent(outcome.stamp_ns)
             self._tf.publish(self._rotors)
 
     @property
@@ -489,6 +498,11 @@ class MotorNode(Node):
         """Return which of our frames somebody else has published of late."""
         now = time.monotonic()
         return sorted(child for child, seen in self._foreign.items() if now - seen < REPEAT_AFTER)
+
+    def _remember_sent(self, stamp_ns: int) -> None:
+        self._sent[stamp_ns] = None
+        if len(self._sent) > MOST_REMEMBERED:
+            del self._sent[next(iter(self._sent))]
 
     def _know_our_own(self) -> None:
         """Look through the transforms of our frames that came in: all should be ours."""
@@ -623,6 +637,7 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
     clock moves by messages: then it wakes at the rate on a steady clock and the steps follow.
     """
     steady = Clock(clock_type=ClockType.STEADY_TIME)
+    last = None  # the tick up to which cycles have been made, and of which clock
     while not stop:
         if served.failure is not None:
             raise served.failure
@@ -630,12 +645,16 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
         clock = steady if simulated else node.get_clock()
         settle = 0 if simulated else node.session.settings.settle
         now_ns = clock.now().nanoseconds
-        due_ns = node.grid.time_ns(node.grid.tick(now_ns - settle) + 1) + settle
-        due_ns = min(due_ns, now_ns + LONGEST_SLEEP)
+        tick = node.grid.tick(now_ns - settle)
+        if last is not None and last[0] is clock and last[1] < tick:
+            tick = last[1]  # passed while the cycle before was at work: its lateness counts
+        due_ns = min(node.grid.time_ns(tick + 1) + settle, now_ns + LONGEST_SLEEP)
         while not stop and now_ns < due_ns:
             time.sleep((due_ns - now_ns) / NANOSECONDS)
             before_ns, now_ns = now_ns, clock.now().nanoseconds
             if now_ns < before_ns:
                 break  # the clock went back: the session sees to it
-        node.diagnostics.woke(now_ns - due_ns)
+        else:
+            node.diagnostics.woke(now_ns - due_ns)
+        last = clock, node.grid.tick(now_ns - settle)
         node.cycle()

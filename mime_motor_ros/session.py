@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import suppress
 from math import atan2, isfinite, sqrt
 from typing import Any, NamedTuple
 
@@ -289,6 +290,8 @@ class Session:
             self._answers.append('repeated' if stamp == read else 'old')
             return
         answer = self.frames.insert(stamp, parent, child, pose)
+        if answer == 'full':
+            del self._seen[child]  # or a flood of names would stay here
         self._answered('' if answer == 'inserted' else answer, stamp)
 
     def _take_imu(self, item: Imu) -> None:
@@ -382,8 +385,8 @@ class Session:
 
     # time
 
-    def advance_to(self, now_ns: int) -> list[Outcome]:
-        """Take the steps due by now and return them in order."""
+    def advance_to(self, now_ns: int, most: int | None = None) -> list[Outcome]:
+        """Take the steps due by now, or the first ``most`` of them, and return them in order."""
         self._observe(now_ns)
         if not self._now:
             self.waiting = 'no clock yet'
@@ -391,16 +394,21 @@ class Session:
         horizon = self._now - self.settings.settle
         made = []
         if self.settings.step_on == 'imu':
-            for stamp in self._rate.waiting(horizon):
+            for stamp in self._rate.waiting(horizon)[:most]:
                 outcome = self._step_between(self._rate.stamp, stamp)
                 if outcome:
                     made.append(outcome)
             self._miss_the_rate()
         else:
             last = self.grid.tick(horizon)
-            if self._now - self._advanced > self.settings.max_gap:
+            # Two steps apart is no gap, however short max_gap is or rare the steps are.
+            longest = max(self.settings.max_gap, 2 * self.grid.time_ns(1) + 1)
+            if self._now - self._advanced > longest:
                 self._gap(self._now - self._advanced)
                 self._tick = max(self._tick, last)
+                self.waiting = 'more time than max_gap passed at once'
+            if most is not None:
+                last = min(last, self._tick + most)
             for tick in range(self._tick + 1, last + 1):
                 outcome = self._step(
                     self.grid.time_ns(tick - 1), self.grid.time_ns(tick), self.grid.dt
@@ -526,6 +534,8 @@ class Session:
     def _mount(self, time_ns: int) -> Pose | None:
         """Return the pose of the mount that a step ending now reads, None when there is none."""
         world, mount = self.settings.world_frame, self.settings.mount_frame
+        if self.still:
+            return Pose()
         try:
             if self.settings.pose_source == 'tf':
                 stamp, pose = self.frames.newest(world, mount, time_ns)
@@ -643,7 +653,14 @@ class Session:
         i = self._own.get(frame)
         motor = None if i is None else self.settings.motors[i]
         if i is None or motor is None or frame == motor.stator_frame:
-            return compose(mount, self._connect(self.settings.mount_frame, frame, self._end))
+            try:
+                return compose(mount, self._connect(self.settings.mount_frame, frame, self._end))
+            except FrameError:
+                for rotor in (motor.rotor_frame for motor in self.settings.motors):
+                    with suppress(FrameError):  # it may be carried by a rotor
+                        carried = self._connect(rotor, frame, self._end)
+                        return compose(self._place(rotor, mount), carried)
+                raise
         stator = compose(mount, motor.model.placement)
         turn = about(motor.model.axis, self.states[i].angle)
         return Pose(stator.position, multiply(stator.orientation, turn))

@@ -531,8 +531,9 @@ def _near(a: Any, b: Any) -> bool:
 def _distinct(motors: Sequence[MotorSettings], frame: Mapping[str, str]) -> None:
     """Refuse one name for two things: a frame has one parent, a joint one motor."""
     used = {frame['world_frame']: 'world_frame', frame['mount_frame']: 'mount_frame'}
-    joints: dict[str, str] = {}
+    names = {motor.name: f'motor {motor.name!r}' for motor in motors}
     for motor in motors:
+        joints = {name: whose for name, whose in names.items() if name != motor.name}
         for name, value, known in (
             ('stator_frame', motor.stator_frame, used),
             ('rotor_frame', motor.rotor_frame, used),
@@ -544,6 +545,7 @@ def _distinct(motors: Sequence[MotorSettings], frame: Mapping[str, str]) -> None
                     f'{motor.name}.{name}', 'a name of its own', repr(value), f'It is {why}.'
                 )
             known[value] = f'{motor.name}.{name}'
+        names[motor.joint] = f'{motor.name}.joint'
 
 
 def _combinations(value: Mapping[str, Any]) -> None:

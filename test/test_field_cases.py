@@ -145,8 +145,17 @@ def test_FD03_repeated_stamps_make_no_step():
     session = make(data, command_timeout=0.0)
     outcomes = []
     for message in data['input']['messages']:
-        feed(session, {'topic': '/tf', **message, 'frame_id': 'odom',
-                       'child_frame_id': 'zed2_imu_link', **IDENTITY, 'topic': '/tf'})
+        feed(
+            session,
+            {
+                'topic': '/tf',
+                **message,
+                'frame_id': 'odom',
+                'child_frame_id': 'zed2_imu_link',
+                **IDENTITY,
+                'topic': '/tf',
+            },
+        )
         feed(session, {'topic': 'torque', **message, 'topic': 'torque', 'torque_Nm': 0.01})
         feed(session, message)
         outcomes += session.advance_to(ns(message))
@@ -188,8 +197,11 @@ def test_FD06_speeds_are_rad_per_second_and_nothing_else():
     data = case('FD06')
     (outcome,) = prescribed(make(data), data['input']['steps'])
     check(data, outcome, data['expected'])
-    near(list(outcome.steps[0].gyroscopic_torque), data['expected']['gyroscopic_torque_on_mount'],
-         data['tolerance'])
+    near(
+        list(outcome.steps[0].gyroscopic_torque),
+        data['expected']['gyroscopic_torque_on_mount'],
+        data['tolerance'],
+    )
 
 
 @pytest.mark.parametrize('variant', ['at rest', 'mount turning'])
@@ -253,15 +265,23 @@ def test_FD10_one_leading_slash_is_stripped():
 def test_FD11_an_asymmetric_rotor_trembles_and_does_not_drift():
     data = case('FD11')
     given, expected = data['input']['constant mount'], data['expected']['constant mount']
-    steps = [{'dt_s': given['dt_s'], 'mount_rate_world': given['mount_rate_world']}] * given['steps']
+    steps = [{'dt_s': given['dt_s'], 'mount_rate_world': given['mount_rate_world']}] * given[
+        'steps'
+    ]
     outcomes = prescribed(make(data), steps)
     spins = [outcome.steps[0].state.spin for outcome in outcomes]
-    near([o.steps[0].asymmetry_torque for o in outcomes[:3]], expected['tau_q of steps 1, 2, 3'],
-         data['tolerance'])
+    near(
+        [o.steps[0].asymmetry_torque for o in outcomes[:3]],
+        expected['tau_q of steps 1, 2, 3'],
+        data['tolerance'],
+    )
     near([spins[0], spins[9], spins[999]], expected['spin after 1, 10, 1000'], data['tolerance'])
     near(outcomes[-1].steps[0].state.angle, expected['angle after 1000'], data['tolerance'])
-    check(data, outcomes[0], {'Q': expected['Q after step 1'],
-                              'Q_next': expected['Q_next after step 1']})
+    check(
+        data,
+        outcomes[0],
+        {'Q': expected['Q after step 1'], 'Q_next': expected['Q_next after step 1']},
+    )
     low, high = expected['spin stays within']
     assert low - 1e-9 <= min(spins)
     assert max(spins) <= high + 1e-9

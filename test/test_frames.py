@@ -159,8 +159,7 @@ def test_between_transforms_of_different_parents_the_older_holds():
         (
             ('map', 'nowhere', 0),
             FrameLookupError,
-            "no transform names frame 'nowhere'. "
-            'Check its spelling and that its publisher runs.',
+            "no transform names frame 'nowhere'. Check its spelling and that its publisher runs.",
         ),
         (
             ('map', 'imu', 1_500_000_000),

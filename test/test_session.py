@@ -1160,3 +1160,27 @@ def test_imu_stepping_names_the_timeout_that_is_too_short_for_the_sensor():
     assert session.waiting == (
         'the first rate after 0.200 s, more than rate_timeout, only starts the clock'
     )
+
+
+def test_a_load_on_what_the_rotor_carries_acts_on_the_rotor():
+    session = still()
+    session.take(tf(START, 'wheel_rotor', 'blade', (0.1, 0.0, 0.0), static=True), START)
+    session.advance_to(START)
+    load = Load(START, 'wheel', 'rotor', 'blade', (0.0, 2.0, 0.0), (0.0, 0.0, 0.5))
+    assert session.take(load, START)
+    (outcome,) = session.advance_to(START + 10 * MS)
+    assert outcome.steps[0].load_torque == pytest.approx(0.7)
+
+
+def test_a_gap_is_never_shorter_than_two_steps():
+    session = still(max_gap=0.001)
+    session.advance_to(START)
+    assert len(session.advance_to(START + 10 * MS)) == 1
+    assert session.gaps == 0
+
+
+def test_a_mount_that_is_the_world_needs_no_pose():
+    session = make(world_frame='base_link', rate_source='odometry')
+    session.advance_to(START)
+    session.take(Odometry(START, 'odom', 'base_link', ORIGIN, UPRIGHT, ORIGIN), START)
+    assert len(session.advance_to(START + 10 * MS)) == 1

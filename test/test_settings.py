@@ -505,3 +505,12 @@ def test_any_value_at_all_is_taken_or_refused_in_one_line(values):
         assert motor.model.damping >= 0.0
     assert 0.0 < made.rate <= 10_000.0
     assert all(isinstance(time, int) for time in (made.rate_timeout, made.settle, made.max_gap))
+
+
+def test_a_joint_may_not_have_the_name_of_another_motor():
+    values = {'motors': ['left', 'right'], 'right.joint': 'left'}
+    with pytest.raises(ParameterError) as caught:
+        settings(values)
+    assert str(caught.value) == (
+        "right.joint must be a name of its own, got 'left'. It is that of motor 'left'."
+    )

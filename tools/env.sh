@@ -18,7 +18,7 @@ if [ "$(cat "$venv/.ros" 2> /dev/null || echo wheels)" = wheels ]; then
     export AMENT_PREFIX_PATH=$venv
     export PYTHONPATH=$venv/src
 else
-    export AMENT_PREFIX_PATH=$venv:$AMENT_PREFIX_PATH
+    export AMENT_PREFIX_PATH=$venv${AMENT_PREFIX_PATH:+:$AMENT_PREFIX_PATH}
     export PYTHONPATH=$venv/src${PYTHONPATH:+:$PYTHONPATH}
 fi
 export VIRTUAL_ENV=$venv

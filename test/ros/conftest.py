@@ -31,7 +31,8 @@ class Bench:
     def hear(self, kind, topic, qos=None):
         """Begin to listen; messages are taken by ``heard``."""
         subscription = self.peer.create_subscription(
-            kind, topic, lambda _: None, qos or QoSProfile(depth=1000))
+            kind, topic, lambda _: None, qos or QoSProfile(depth=1000)
+        )
         self._ears[topic] = (subscription, kind)
         name = subscription.topic_name
         self.until(lambda: self.peer.count_publishers(name) > 0, f'a publisher of {topic}')
@@ -62,8 +63,9 @@ class Bench:
         if topic not in self._mouths:
             self._mouths[topic] = self.peer.create_publisher(type(message), topic, qos)
             name = self._mouths[topic].topic_name
-            self.until(lambda: self._mouths[topic].get_subscription_count() > 0,
-                       f'a reader of {name}')
+            self.until(
+                lambda: self._mouths[topic].get_subscription_count() > 0, f'a reader of {name}'
+            )
             self.until(lambda: self.motor.count_publishers(name) > 0, f'the writer of {name}')
         before = len(self.arrived)
         self._mouths[topic].publish(message)

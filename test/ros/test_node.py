@@ -3,11 +3,17 @@
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import (
-    InertiaStamped, TransformStamped, TwistStamped, Vector3Stamped, WrenchStamped)
+    InertiaStamped,
+    TransformStamped,
+    TwistStamped,
+    Vector3Stamped,
+    WrenchStamped,
+)
 from nav_msgs.msg import Odometry
 import pytest
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
@@ -24,15 +30,25 @@ pytestmark = pytest.mark.ros
 STILL = {'world_frame': 'base_link', 'rate_source': 'zero'}
 TWO = {
     'motors': ['left', 'right'],
-    'left__inertia': 1e-3, 'left__damping': 2e-3, 'left__initial_spin': 7.0,
-    'right__inertia': 2e-3, 'right__axis': [0.0, 1.0, 0.0], 'right__initial_spin': -3.0,
-    'right__placement__xyz': [0.0, 0.2, 0.0], 'right__placement__rpy': [0.1, 0.2, 0.3],
+    'left__inertia': 1e-3,
+    'left__damping': 2e-3,
+    'left__initial_spin': 7.0,
+    'right__inertia': 2e-3,
+    'right__axis': [0.0, 1.0, 0.0],
+    'right__initial_spin': -3.0,
+    'right__placement__xyz': [0.0, 0.2, 0.0],
+    'right__placement__rpy': [0.1, 0.2, 0.3],
     'right__asymmetry': [1e-4, 0.0, 0.0, 0.0, 0.0, -1e-4],
 }
 PER_MOTOR = {
-    'reaction': WrenchStamped, 'mount_wrench': WrenchStamped, 'momentum': Vector3Stamped,
-    'stator_twist': TwistStamped, 'rotor_twist': TwistStamped, 'asymmetry': InertiaStamped,
-    'asymmetry_next': InertiaStamped, 'spin': Float64,
+    'reaction': WrenchStamped,
+    'mount_wrench': WrenchStamped,
+    'momentum': Vector3Stamped,
+    'stator_twist': TwistStamped,
+    'rotor_twist': TwistStamped,
+    'asymmetry': InertiaStamped,
+    'asymmetry_next': InertiaStamped,
+    'spin': Float64,
 }
 
 
@@ -93,8 +109,10 @@ def test_every_topic_of_the_table_is_there_with_its_type(make_bench):
 
 @pytest.mark.parametrize(
     ('source', 'topic', 'kind'),
-    [('twist', '/mount_twist', 'geometry_msgs/msg/TwistStamped'),
-     ('odometry', '/odom', 'nav_msgs/msg/Odometry')],
+    [
+        ('twist', '/mount_twist', 'geometry_msgs/msg/TwistStamped'),
+        ('odometry', '/odom', 'nav_msgs/msg/Odometry'),
+    ],
 )
 def test_other_rate_sources_have_their_own_topics(make_bench, source, topic, kind):
     motor = make_bench(rate_source=source).motor
@@ -120,8 +138,13 @@ def test_the_qualities_of_service(make_bench):
 def test_every_number_that_leaves_comes_back_bit_for_bit(make_bench):
     bench = make_bench(**TWO, rate=100.0, tf_rate=0.0)
     half = 0.5**0.5
-    shared = {'motor/reaction': WrenchStamped, 'motor/mount_wrench': WrenchStamped,
-              'motor/momentum': Vector3Stamped, 'joint_states': JointState, '/tf': TFMessage}
+    shared = {
+        'motor/reaction': WrenchStamped,
+        'motor/mount_wrench': WrenchStamped,
+        'motor/momentum': Vector3Stamped,
+        'joint_states': JointState,
+        '/tf': TFMessage,
+    }
     for topic, kind in shared.items():
         bench.hear(kind, topic)
     for topic, kind in PER_MOTOR.items():
@@ -153,21 +176,46 @@ def test_every_number_that_leaves_comes_back_bit_for_bit(make_bench):
     check(f'{own}/reaction', equal(wrench, lambda o: o.reaction(1)))
     check(f'{own}/mount_wrench', equal(wrench, lambda o: o.mount_wrench(1)))
     check(f'{own}/momentum', equal(lambda m: vector(m.vector), lambda o: o.momentum(1)))
-    check(f'{own}/stator_twist', equal(lambda m: vector(m.twist.angular),
-                                       lambda o: o.in_mount(o.steps[1].stator_angular_velocity)))
-    check(f'{own}/rotor_twist', equal(lambda m: vector(m.twist.angular),
-                                      lambda o: o.in_mount(o.steps[1].rotor_angular_velocity)))
+    check(
+        f'{own}/stator_twist',
+        equal(
+            lambda m: vector(m.twist.angular),
+            lambda o: o.in_mount(o.steps[1].stator_angular_velocity),
+        ),
+    )
+    check(
+        f'{own}/rotor_twist',
+        equal(
+            lambda m: vector(m.twist.angular),
+            lambda o: o.in_mount(o.steps[1].rotor_angular_velocity),
+        ),
+    )
     for topic, field in (('asymmetry', 'asymmetry_now'), ('asymmetry_next', 'asymmetry_next')):
+
         def six(rows):
             return (*rows[0], *rows[1][1:], rows[2][2])
 
-        check(f'{own}/{topic}', equal(
-            lambda m: tuple(getattr(m.inertia, f'i{ij}') for ij in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')),
-            lambda o, field=field: six(o.tensor_in_mount(getattr(o.steps[1], field)))))
-    check('joint_states', equal(
-        lambda m: (list(m.name), list(m.position), list(m.velocity), list(m.effort)),
-        lambda o: (['left_joint', 'right_joint'], [s.state.angle for s in o.steps],
-                   [s.relative_speed for s in o.steps], list(o.torques))))
+        check(
+            f'{own}/{topic}',
+            equal(
+                lambda m: tuple(
+                    getattr(m.inertia, f'i{ij}') for ij in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
+                ),
+                lambda o, field=field: six(o.tensor_in_mount(getattr(o.steps[1], field))),
+            ),
+        )
+    check(
+        'joint_states',
+        equal(
+            lambda m: (list(m.name), list(m.position), list(m.velocity), list(m.effort)),
+            lambda o: (
+                ['left_joint', 'right_joint'],
+                [s.state.angle for s in o.steps],
+                [s.relative_speed for s in o.steps],
+                list(o.torques),
+            ),
+        ),
+    )
     spins = [message.data for message in bench.heard(f'{own}/spin', 2)]
     assert spins == [outcome.steps[1].state.spin for outcome in outcomes]
     ours = [m for m in bench.heard('/tf', 3) if len(m.transforms) == 2]
@@ -181,15 +229,23 @@ def test_every_number_that_leaves_comes_back_bit_for_bit(make_bench):
 
 
 def test_the_step_is_that_of_the_model(make_bench):
-    bench = make_bench(rate=100.0, wheel__inertia=2e-4, wheel__damping=1e-3, wheel__initial_spin=50.0,
-                       wheel__placement__xyz=[0.1, 0.0, 0.0])
+    bench = make_bench(
+        rate=100.0,
+        wheel__inertia=2e-4,
+        wheel__damping=1e-3,
+        wheel__initial_spin=50.0,
+        wheel__placement__xyz=[0.1, 0.0, 0.0],
+    )
     bench.send(tf(1.0, 'odom', 'base_link'), '/tf')
     bench.send(imu(1.0, (0.1, 0.2, 0.3)), 'imu/data')
     bench.tick(1.0)
     (outcome,) = bench.tick(1.011)
     expected = advance(
-        MotorParameters(2e-4, 1e-3, placement=Pose((0.1, 0.0, 0.0))), MotorState(0.0, 50.0),
-        StepInputs(mount_angular_velocity=(0.1, 0.2, 0.3)), 0.01)
+        MotorParameters(2e-4, 1e-3, placement=Pose((0.1, 0.0, 0.0))),
+        MotorState(0.0, 50.0),
+        StepInputs(mount_angular_velocity=(0.1, 0.2, 0.3)),
+        0.01,
+    )
     assert outcome.steps == (expected,)
 
 
@@ -199,7 +255,8 @@ def test_reaction_and_momentum_are_sums_over_the_motors_in_mount_axes(make_bench
     (outcome,) = bench.tick(1.01)
     left, right = outcome.reaction(0), outcome.reaction(1)
     assert outcome.reaction().torque == pytest.approx(
-        [a + b for a, b in zip(left.torque, right.torque)], rel=1e-12)
+        [a + b for a, b in zip(left.torque, right.torque)], rel=1e-12
+    )
     assert outcome.momentum(0) == pytest.approx((0.0, 0.0, 1e-3 * outcome.steps[0].state.spin))
 
 
@@ -208,6 +265,7 @@ def test_nothing_is_built_for_a_topic_nobody_reads(make_bench, monkeypatch):
     bench.hear(Float64, 'motor/wheel/spin')
     built = []
     for output in bench.motor._outputs:
+
         def fill(*args, real=output._numbers, name=output._publisher.topic_name):
             built.append(name)
             return real(*args)
@@ -244,8 +302,9 @@ def test_the_stators_are_sent_once_in_one_latched_message(make_bench):
     bench = make_bench(**TWO, **STILL)
     bench.tick(5.0)
     bench.tick(5.1)
-    bench.hear(TFMessage, '/tf_static',
-               QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL))
+    bench.hear(
+        TFMessage, '/tf_static', QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    )
     (message,) = bench.heard('/tf_static')
     assert [t.child_frame_id for t in message.transforms] == ['left_stator', 'right_stator']
     assert {t.header.frame_id for t in message.transforms} == {'base_link'}
@@ -360,9 +419,16 @@ def test_hostile_messages_are_counted_and_nothing_known_is_lost(make_bench):
     assert outcomes[-1].torques == (0.5,)
     assert outcomes[-1].rate == (0.0, 0.0, 1.0)
     counts = bench.motor.session.counts
-    for source, reason in (('imu', 'non-finite'), ('imu', 'covariance'), ('imu', 'frame'),
-                           ('tf', 'quaternion'), ('tf', 'frame'), ('commands', 'non-finite'),
-                           ('commands', 'size'), ('joint_command', 'name')):
+    for source, reason in (
+        ('imu', 'non-finite'),
+        ('imu', 'covariance'),
+        ('imu', 'frame'),
+        ('tf', 'quaternion'),
+        ('tf', 'frame'),
+        ('commands', 'non-finite'),
+        ('commands', 'size'),
+        ('joint_command', 'name'),
+    ):
         assert counts[source, reason] == 1, (source, reason)
 
 
@@ -391,15 +457,18 @@ def test_T43_an_int_is_taken_for_a_double(make_bench):
 
 
 def test_T46_a_misspelt_parameter_names_the_nearest(make_bench):
-    with pytest.raises(ParameterError, match=r'wheel\.inertai must be .* Did you mean wheel\.inertia\?'):
+    with pytest.raises(
+        ParameterError, match=r'wheel\.inertai must be .* Did you mean wheel\.inertia\?'
+    ):
         make_bench(wheel__inertai=0.1)
 
 
 def test_T47_a_bad_value_set_live_changes_nothing_and_says_what_the_start_says(make_bench):
     motor = make_bench().motor
     before = motor.session.settings
-    result = motor.set_parameters_atomically([
-        Parameter('wheel.damping', value=0.5), Parameter('wheel.inertia', value=-1.0)])
+    result = motor.set_parameters_atomically(
+        [Parameter('wheel.damping', value=0.5), Parameter('wheel.inertia', value=-1.0)]
+    )
     assert not result.successful
     assert result.reason == 'wheel.inertia must be finite and > 0 kg m^2, got -1.0.'
     assert motor.session.settings is before
@@ -408,8 +477,9 @@ def test_T47_a_bad_value_set_live_changes_nothing_and_says_what_the_start_says(m
     assert 'wheel.axis must be' in result.reason
     (result,) = motor.set_parameters([Parameter('rate', value=500.0)])
     assert 'read-only' in result.reason
-    assert motor.set_parameters_atomically([
-        Parameter('wheel.damping', value=0.5), Parameter('wheel.inertia', value=2e-3)]).successful
+    assert motor.set_parameters_atomically(
+        [Parameter('wheel.damping', value=0.5), Parameter('wheel.inertia', value=2e-3)]
+    ).successful
     model = motor.session.settings.motors[0].model
     assert (model.damping, model.inertia) == (0.5, 2e-3)
 
@@ -418,7 +488,8 @@ def test_rotor_inertia_shows_as_the_inertia_and_asymmetry_that_act(make_bench):
     motor = make_bench(wheel__rotor_inertia=[3e-4, 0.0, 0.0, 2e-4, 0.0, 4e-4]).motor
     assert motor.get_parameter('wheel.inertia').value == 4e-4
     assert motor.get_parameter('wheel.asymmetry').value == pytest.approx(
-        [0.5e-4, 0.0, 0.0, -0.5e-4, 0.0, 0.0], abs=1e-18)
+        [0.5e-4, 0.0, 0.0, -0.5e-4, 0.0, 0.0], abs=1e-18
+    )
 
 
 # services
@@ -486,8 +557,18 @@ def test_diagnostics_have_one_status_for_each_thing_that_can_fail(make_bench):
     bench.motor.diagnostics.publish()
     (message,) = bench.heard('/diagnostics')
     statuses = {status.name: status for status in message.status}
-    assert list(statuses) == [f'motor: {name}' for name in (
-        'mount pose', 'mount rate', 'command', 'stepping', 'time', 'transforms', 'wheel')]
+    assert list(statuses) == [
+        f'motor: {name}'
+        for name in (
+            'mount pose',
+            'mount rate',
+            'command',
+            'stepping',
+            'time',
+            'transforms',
+            'wheel',
+        )
+    ]
     assert {status.hardware_id for status in message.status} == {'/motor'}
     assert statuses['motor: mount pose'].level == b'\x03'
     assert 'tf' in statuses['motor: mount pose'].message
@@ -506,12 +587,19 @@ def test_T22_two_motors_in_two_namespaces_do_not_meet(make_bench):
     context = rclpy.Context()
     rclpy.init(context=context)
     names = set()
-    nodes = [MotorNode(context=context, namespace=space,
-                       cli_args=['--ros-args', '-r', '/tf:=tf', '-r', '/tf_static:=tf_static'])
-             for space in ('r1', 'r2')]
+    nodes = [
+        MotorNode(
+            context=context,
+            namespace=space,
+            cli_args=['--ros-args', '-r', '/tf:=tf', '-r', '/tf_static:=tf_static'],
+        )
+        for space in ('r1', 'r2')
+    ]
     for node in nodes:
         out = dict(node.get_publisher_names_and_types_by_node('motor', node.get_namespace()))
-        ours = {name for name in out if name not in ('/rosout', '/parameter_events', '/diagnostics')}
+        ours = {
+            name for name in out if name not in ('/rosout', '/parameter_events', '/diagnostics')
+        }
         assert all(name.startswith(node.get_namespace() + '/') for name in ours)
         assert not names & ours
         names |= ours
@@ -548,4 +636,39 @@ def test_a_message_that_cannot_be_read_is_counted_where_diagnostics_look(make_be
     motor._count_unreadable('/imu/data', ValueError('cut off'))
     assert motor.session.counts['imu', 'unreadable'] == 1
     statuses = {s.name: s for s in motor.diagnostics._statuses()}
-    assert ('imu unreadable', '1') in [(v.key, v.value) for v in statuses['motor: mount rate'].values]
+    assert ('imu unreadable', '1') in [
+        (v.key, v.value) for v in statuses['motor: mount rate'].values
+    ]
+
+
+@pytest.mark.parametrize(('sec', 'nanosec'), [(-5, 0), (7, 4_000_000_000)])
+def test_a_clock_that_is_no_time_is_counted_and_not_followed(make_bench, sec, nanosec):
+    bench = make_bench(**STILL)
+    bench.tick(1.0)
+    publisher = bench.peer.create_publisher(Clock, '/clock', 10)
+    bench.until(lambda: publisher.get_subscription_count() > 0, 'a reader of /clock')
+    publisher.publish(Clock(clock=Time(sec=sec, nanosec=nanosec)))
+    bench.until(
+        lambda: bench.motor.cycle() or bench.motor.session.counts['clock', 'unreadable'],
+        'the count of a bad /clock',
+    )
+    assert bench.motor.get_clock().now().nanoseconds == 1_000_000_000
+
+
+def test_a_publisher_whose_qos_does_not_fit_is_said(make_bench, capfd):
+    bench = make_bench(**STILL)
+    best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    bench.peer.create_publisher(Float64MultiArray, 'motor/commands', best_effort)
+    call(bench, Trigger, 'motor/reset', Trigger.Request())
+    call(bench, Trigger, 'motor/reset', Trigger.Request())
+    assert 'incompatible QoS' in capfd.readouterr().err
+
+
+def test_a_long_time_to_catch_up_is_taken_in_pieces(make_bench):
+    bench = make_bench(**STILL, max_gap=10.0)
+    bench.tick(1.0)
+    first = bench.tick(3.0)
+    assert 0 < len(first) < 2000
+    rest = [outcome for _ in range(10) for outcome in bench.tick(3.0)]
+    ends = [outcome.stamp_ns for outcome in first + rest]
+    assert ends == list(range(1_001_000_000, 3_000_000_001, 1_000_000))

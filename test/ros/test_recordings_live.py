@@ -39,24 +39,41 @@ PLAYS = [
     ('px4_auavx21_handheld', 1.0, 5.0),
 ]
 HELD = 5.0  # s of the recording: half a second or less here, for what is lost and sent again
-SKEWED = {'wheel.asymmetry': [8e-6, 1e-6, 0.0, -8e-6, 0.0, 0.0], 'wheel.placement.xyz': [0.1, 0.2, 0.3]}
+SKEWED = {
+    'wheel.asymmetry': [8e-6, 1e-6, 0.0, -8e-6, 0.0, 0.0],
+    'wheel.placement.xyz': [0.1, 0.2, 0.3],
+}
 
 
 def expected(made, mount):
     """Return topic -> type and every message in words, as the session's outcomes give them."""
     fills = {
-        'motor/reaction': (WrenchStamped, lambda m, o: messages.put_wrench(
-            m, o.stamp_ns, mount, o.reaction())),
-        'motor/mount_wrench': (WrenchStamped, lambda m, o: messages.put_wrench(
-            m, o.stamp_ns, mount, o.mount_wrench())),
-        'motor/momentum': (Vector3Stamped, lambda m, o: messages.put_vector(
-            m, o.stamp_ns, mount, o.momentum())),
+        'motor/reaction': (
+            WrenchStamped,
+            lambda m, o: messages.put_wrench(m, o.stamp_ns, mount, o.reaction()),
+        ),
+        'motor/mount_wrench': (
+            WrenchStamped,
+            lambda m, o: messages.put_wrench(m, o.stamp_ns, mount, o.mount_wrench()),
+        ),
+        'motor/momentum': (
+            Vector3Stamped,
+            lambda m, o: messages.put_vector(m, o.stamp_ns, mount, o.momentum()),
+        ),
         'joint_states': (JointState, lambda m, o: messages.put_joints(m, o, ['wheel_joint'])),
         'motor/wheel/spin': (Float64, lambda m, o: messages.put_number(m, o.steps[0].state.spin)),
-        'motor/wheel/rotor_twist': (TwistStamped, lambda m, o: messages.put_angular(
-            m, o.stamp_ns, mount, o.in_mount(o.steps[0].rotor_angular_velocity))),
-        'motor/wheel/asymmetry_next': (InertiaStamped, lambda m, o: messages.put_inertia(
-            m, o.stamp_ns, mount, o.tensor_in_mount(o.steps[0].asymmetry_next))),
+        'motor/wheel/rotor_twist': (
+            TwistStamped,
+            lambda m, o: messages.put_angular(
+                m, o.stamp_ns, mount, o.in_mount(o.steps[0].rotor_angular_velocity)
+            ),
+        ),
+        'motor/wheel/asymmetry_next': (
+            InertiaStamped,
+            lambda m, o: messages.put_inertia(
+                m, o.stamp_ns, mount, o.tensor_in_mount(o.steps[0].asymmetry_next)
+            ),
+        ),
     }
     table = {}
     for topic, (kind, fill) in fills.items():
@@ -89,17 +106,31 @@ def test_what_comes_over_the_wire_is_what_the_session_computes(name, speed, seco
     rclpy.init(context=context)
     node = rclpy.create_node('listener', context=context)
     heard = {topic: [] for topic in wanted}
-    ears = [(node.create_subscription(kind, topic, lambda _: None, QoSProfile(depth=20000)), kind,
-             heard[topic]) for topic, (kind, _) in wanted.items()]
-    command = [sys.executable, '-m', 'mime_motor_ros.main', '--ros-args', '-p', 'use_sim_time:=true']
+    ears = [
+        (
+            node.create_subscription(kind, topic, lambda _: None, QoSProfile(depth=20000)),
+            kind,
+            heard[topic],
+        )
+        for topic, (kind, _) in wanted.items()
+    ]
+    command = [
+        sys.executable,
+        '-m',
+        'mime_motor_ros.main',
+        '--ros-args',
+        '-p',
+        'use_sim_time:=true',
+    ]
     for key, value in values.items():
         command += ['-p', f'{key}:={value}']
     for topic in wanted:  # a burst of steps caught up must not overwrite what is on its way
         command += ['-p', f'qos_overrides./{topic}.publisher.depth:=1000']
     # Best effort may lose a sample on a busy machine, as it should: here all have to come.
     command += ['-p', 'qos_overrides./imu/data.subscription.reliability:=reliable']
-    process = subprocess.Popen(command, env=os.environ | {'PYTHONPATH': str(ROOT)},
-                               stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=os.environ | {'PYTHONPATH': str(ROOT)}, stderr=subprocess.PIPE, text=True
+    )
     try:
         player = Player(node, recording, speed=speed, seconds=seconds, tail=HELD + 1.0)
         if speed > 1.0:
