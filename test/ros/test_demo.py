@@ -81,7 +81,7 @@ def test_the_demo_runs_for_the_seconds_asked_and_sums_up_in_its_last_line():
 
 @needs_recordings
 def test_a_recording_is_played_to_its_end_and_every_sample_makes_a_step():
-    process = start('--bag', str(SHARED / 'jackal_sim_imu_odom'), '--speed', '20')
+    process = start('--bag', str(SHARED / 'jackal_sim_imu_odom'), '--speed', '10')
     out, err = process.communicate(timeout=90)
     found = LINE.fullmatch(out.splitlines()[-1])
     assert (process.returncode, err) == (0, '')

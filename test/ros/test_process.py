@@ -705,7 +705,8 @@ def test_a_mount_that_dies_and_comes_back(peer, running):
     peer.until(lambda: level('command')[0] == b'\x01', 'a warning about the command', process)
     peer.until(lambda: level('mount pose')[0] == b'\x03', 'a stale pose', process)
     assert 'more than 2 s: the motors are held' in level('mount pose')[1]
-    assert level('mount rate')[0] == level('stepping')[0] == b'\x03'
+    for name in ('mount rate', 'stepping'):
+        peer.until(lambda name=name: level(name)[0] == b'\x03', f'a stale {name}', process)
     held = joints[-1]
     count = len(joints)
     demo = running({'rate': 200.0}, command=MOUNT)
