@@ -1,14 +1,13 @@
-"""Cases out of public bug reports, each with the right values: data/field/README.md tells how they are written."""
+"""Cases out of public bug reports with the right values; data/field/README.md tells of them."""
 
 import json
 from pathlib import Path
-
-import pytest
 
 from mime_motor_ros.errors import ParameterError
 from mime_motor_ros.inputs import Commands, Imu, Transform
 from mime_motor_ros.session import Session
 from mime_motor_ros.settings import settings
+import pytest
 
 CASES = Path(__file__).parent / 'data' / 'field'
 IDENTITY = {'xyz_m': (0.0, 0.0, 0.0), 'xyzw': (0.0, 0.0, 0.0, 1.0)}
@@ -112,7 +111,7 @@ def check(data, outcome, expected):
 def near(found, expected, tolerance):
     if isinstance(expected, list):
         assert len(found) == len(expected)
-        for a, b in zip(found, expected):
+        for a, b in zip(found, expected, strict=True):
             near(a, b, tolerance)
     else:
         assert found == pytest.approx(expected, rel=tolerance['rel'], abs=tolerance['abs'])
@@ -123,7 +122,10 @@ def test_FD01_an_imu_turned_on_its_mount_is_read_in_its_own_axes():
     outcomes = run(make(data), data['input']['messages'])
     assert len(outcomes) == data['expected']['steps']
     for outcome, rate, after in zip(
-        outcomes, data['expected']['mount_rate_world'], data['expected']['after_each_step']
+        outcomes,
+        data['expected']['mount_rate_world'],
+        data['expected']['after_each_step'],
+        strict=True,
     ):
         near(list(outcome.rate), rate, data['tolerance'])
         check(data, outcome, after)
@@ -134,7 +136,7 @@ def test_FD02_a_zero_quaternion_is_dropped_and_the_last_good_pose_held():
     session = make(data)
     outcomes = run(session, data['input']['messages'])
     assert len(outcomes) == data['expected']['steps']
-    for outcome, after in zip(outcomes, data['expected']['after_each_step']):
+    for outcome, after in zip(outcomes, data['expected']['after_each_step'], strict=True):
         check(data, outcome, after)
     assert session.counts['tf', 'quaternion'] == 1
     assert any('length 0' in text for text in session.news.values())
@@ -148,7 +150,6 @@ def test_FD03_repeated_stamps_make_no_step():
         feed(
             session,
             {
-                'topic': '/tf',
                 **message,
                 'frame_id': 'odom',
                 'child_frame_id': 'zed2_imu_link',
@@ -156,11 +157,11 @@ def test_FD03_repeated_stamps_make_no_step():
                 'topic': '/tf',
             },
         )
-        feed(session, {'topic': 'torque', **message, 'topic': 'torque', 'torque_Nm': 0.01})
+        feed(session, {**message, 'topic': 'torque', 'torque_Nm': 0.01})
         feed(session, message)
         outcomes += session.advance_to(ns(message))
     assert len(outcomes) == data['expected']['steps_that_move_time']
-    for outcome, after in zip(outcomes, data['expected']['after_each_step']):
+    for outcome, after in zip(outcomes, data['expected']['after_each_step'], strict=True):
         check(data, outcome, after)
     elapsed = outcomes[-1].stamp_ns - outcomes[0].start_ns
     assert elapsed * 1e-9 == pytest.approx(data['expected']['elapsed_s'], abs=1e-12)
@@ -183,7 +184,7 @@ def test_FD05_the_mount_gets_the_opposite_of_what_the_rotor_gets():
     data = case('FD05')
     outcomes = prescribed(make(data), data['input']['steps'])
     spin = 0.0
-    for outcome, after in zip(outcomes, data['expected']['after_each_step']):
+    for outcome, after in zip(outcomes, data['expected']['after_each_step'], strict=True):
         check(data, outcome, after)
         step = outcome.steps[0]
         gained = data['parameters']['inertia_kg_m2'] * (step.state.spin - spin) / outcome.dt
@@ -211,7 +212,9 @@ def test_FD07_stiff_damping_never_passes_zero(variant):
     steps = [{**step, 'mount_rate_world': rate} for step in data['input']['steps']]
     outcomes = prescribed(make(data), steps)
     expected = data['expected'][variant]
-    for outcome, spin, reaction in zip(outcomes, expected['spin'], expected['reaction_z']):
+    for outcome, spin, reaction in zip(
+        outcomes, expected['spin'], expected['reaction_z'], strict=True
+    ):
         near(outcome.steps[0].state.spin, spin, data['tolerance'])
         near(outcome.steps[0].reaction.torque[2], reaction, data['tolerance'])
         assert outcome.steps[0].state.spin > rate[2]
@@ -224,7 +227,7 @@ def test_FD08_spin_is_absolute(variant):
     session = make(data, **{'wheel.initial_spin': spin})
     outcomes = prescribed(session, data['input']['steps'])
     assert len(outcomes) == 3
-    for outcome, after in zip(outcomes, data['expected'][variant]):
+    for outcome, after in zip(outcomes, data['expected'][variant], strict=True):
         check(data, outcome, after)
 
 
@@ -248,7 +251,7 @@ def test_FD09_a_loop_starts_again_without_a_step_over_the_jump(jump, answer):
     assert len(said) == session.jumps == 1
     expected = data['expected']['first pass'] + data['expected']['acceptable'][answer]
     assert len(outcomes) == len(expected)
-    for outcome, after in zip(outcomes, expected):
+    for outcome, after in zip(outcomes, expected, strict=True):
         check(data, outcome, after)
 
 

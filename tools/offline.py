@@ -67,13 +67,16 @@ def row(path: str) -> str:
     """Return one line of the table."""
     recording = Recording(path)
     session, made = outcomes(recording, values_for(recording))
-    refused = ', '.join(f'{source} {reason} {count}'
-                        for (source, reason), count in sorted(session.counts.items()))
+    refused = ', '.join(
+        f'{source} {reason} {count}' for (source, reason), count in sorted(session.counts.items())
+    )
     spin = max(abs(outcome.steps[0].state.spin) for outcome in made)
     wrenches = [outcome.mount_wrench() for outcome in made]
     torque = max(size(wrench.torque) for wrench in wrenches)
-    return (f'| {recording.name} | {recording.seconds:.1f} s | {len(made)} | {refused or "none"} | '
-            f'{spin:.6f} rad/s | {torque:.6f} N m |')
+    return (
+        f'| {recording.name} | {recording.seconds:.1f} s | {len(made)} | {refused or "none"} | '
+        f'{spin:.6f} rad/s | {torque:.6f} N m |'
+    )
 
 
 def main() -> int:
@@ -81,7 +84,10 @@ def main() -> int:
     if len(sys.argv) < 2:
         print('offline: give the folder of a recording, or several.', file=sys.stderr)
         return 1
-    print('| recording | length | steps | refused, late or repeated | peak spin | peak mount wrench |')
+    print(
+        '| recording | length | steps | refused, late or repeated | peak spin '
+        '| peak mount wrench |'
+    )
     print('|---|---|---|---|---|---|')
     try:
         for path in sys.argv[1:]:

@@ -9,6 +9,11 @@ from geometry_msgs.msg import (
     Vector3Stamped,
     WrenchStamped,
 )
+from mime_motor_ros.errors import ParameterError
+from mime_motor_ros.inputs import Commands
+from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
+from mime_motor_ros.node import MotorNode
+from mime_motor_ros.settings import parameters
 from nav_msgs.msg import Odometry
 import pytest
 from rclpy.parameter import Parameter
@@ -18,12 +23,6 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
-
-from mime_motor_ros.errors import ParameterError
-from mime_motor_ros.inputs import Commands
-from mime_motor_ros.model import MotorParameters, MotorState, Pose, StepInputs, Wrench, advance
-from mime_motor_ros.node import MotorNode
-from mime_motor_ros.settings import parameters
 
 pytestmark = pytest.mark.ros
 
@@ -220,7 +219,9 @@ def test_every_number_that_leaves_comes_back_bit_for_bit(make_bench):
     assert spins == [outcome.steps[1].state.spin for outcome in outcomes]
     ours = [m for m in bench.heard('/tf', 3) if len(m.transforms) == 2]
     for message, outcome in zip(ours, outcomes, strict=True):
-        for i, (transform, motor) in enumerate(zip(message.transforms, ('left', 'right'))):
+        for i, (transform, motor) in enumerate(
+            zip(message.transforms, ('left', 'right'), strict=True)
+        ):
             assert transform.header.frame_id == f'{motor}_stator'
             assert transform.child_frame_id == f'{motor}_rotor'
             r = transform.transform.rotation
@@ -255,7 +256,7 @@ def test_reaction_and_momentum_are_sums_over_the_motors_in_mount_axes(make_bench
     (outcome,) = bench.tick(1.01)
     left, right = outcome.reaction(0), outcome.reaction(1)
     assert outcome.reaction().torque == pytest.approx(
-        [a + b for a, b in zip(left.torque, right.torque)], rel=1e-12
+        [a + b for a, b in zip(left.torque, right.torque, strict=True)], rel=1e-12
     )
     assert outcome.momentum(0) == pytest.approx((0.0, 0.0, 1e-3 * outcome.steps[0].state.spin))
 

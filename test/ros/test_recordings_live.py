@@ -1,4 +1,4 @@
-"""Real recordings, played to a running node: what comes over the wire is what the session computes."""
+"""Real recordings, played live: what comes over the wire is what the session computes."""
 
 import os
 from pathlib import Path
@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
 from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3Stamped, WrenchStamped  # noqa: E402
+from mime_motor_ros import messages  # noqa: E402
 from offline import outcomes, values_for  # noqa: E402
 from player import Player  # noqa: E402
 import rclpy  # noqa: E402
@@ -19,8 +20,6 @@ from rclpy.serialization import deserialize_message  # noqa: E402
 from recording import Recording  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
-
-from mime_motor_ros import messages  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / 'shared' / 'data'
