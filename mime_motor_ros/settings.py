@@ -361,8 +361,9 @@ def check_names(values: Mapping[str, Any], motors: Sequence[str]) -> list[str]:
             like = (get_close_matches(motor, motors, 1) or motors)[0]
             rule = f'a parameter of one of the motors {list(motors)}'
             hint = f'Add {motor!r} to motors, or name it {like}.{end}.'
-        elif near := get_close_matches(name, table, 1, 0.8):
-            hint = f'Did you mean {near[0]}?'
+        elif near := get_close_matches(name, [*table, *ends], 1, 0.8):
+            whose = f'{motors[0]}.' if near[0] in ends else ''
+            hint = f'Did you mean {whose}{near[0]}?'
         else:
             strangers.append(name)
             continue

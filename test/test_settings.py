@@ -514,3 +514,11 @@ def test_a_joint_may_not_have_the_name_of_another_motor():
     assert str(caught.value) == (
         "right.joint must be a name of its own, got 'left'. It is that of motor 'left'."
     )
+
+
+def test_a_misspelt_motor_parameter_without_its_motor_is_refused_too():
+    with pytest.raises(ParameterError) as caught:
+        settings({'inertai': 1.0})
+    assert str(caught.value) == (
+        'inertai must be the name of a parameter, got 1.0. Did you mean wheel.inertia?'
+    )
