@@ -281,9 +281,6 @@ class MotorNode(Node):
             callback_group=self._polled,
             qos_overriding_options=options,
         )
-        for handler in subscription.event_handlers:  # QoS that does not fit is said by rclpy
-            self.default_callback_group.add_entity(handler)
-            handler.callback_group = self.default_callback_group
         self._inputs.append((subscription, kind, read, raw))
         self._sources[subscription.topic_name] = self._source(topic)
 

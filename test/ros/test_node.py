@@ -656,15 +656,6 @@ def test_a_clock_that_is_no_time_is_counted_and_not_followed(make_bench, sec, na
     assert bench.motor.get_clock().now().nanoseconds == 1_000_000_000
 
 
-def test_a_publisher_whose_qos_does_not_fit_is_said(make_bench, capfd):
-    bench = make_bench(**STILL)
-    best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-    bench.peer.create_publisher(Float64MultiArray, 'motor/commands', best_effort)
-    call(bench, Trigger, 'motor/reset', Trigger.Request())
-    call(bench, Trigger, 'motor/reset', Trigger.Request())
-    assert 'incompatible QoS' in capfd.readouterr().err
-
-
 def test_a_long_time_to_catch_up_is_taken_in_pieces(make_bench):
     bench = make_bench(**STILL, max_gap=10.0)
     bench.tick(1.0)
