@@ -190,9 +190,7 @@ class Session:
             for name in (motor.name, motor.joint)
         }
         self._own = {
-            frame: i
-            for i, motor in enumerate(settings.motors)
-            for frame in (motor.stator_frame, motor.rotor_frame)
+            frame for motor in settings.motors for frame in (motor.stator_frame, motor.rotor_frame)
         }
         self._streams: list[Stream[Any]] = [
             self._rate,
@@ -647,22 +645,26 @@ class Session:
         return Wrench(force, add(torque, cross(arm, force)))
 
     def _place(self, frame: str, mount: Pose) -> Pose:
-        """Return the pose of any frame in the world, our own rotors among them."""
+        """Return the pose of any frame in the world, our own rotors and what they carry among."""
         if frame == self.settings.world_frame:
             return Pose()
-        i = self._own.get(frame)
-        motor = None if i is None else self.settings.motors[i]
-        if i is None or motor is None or frame == motor.stator_frame:
-            try:
-                return compose(mount, self._connect(self.settings.mount_frame, frame, self._end))
-            except FrameError:
-                for rotor in (motor.rotor_frame for motor in self.settings.motors):
-                    with suppress(FrameError):  # it may be carried by a rotor
-                        carried = self._connect(rotor, frame, self._end)
-                        return compose(self._place(rotor, mount), carried)
-                raise
-        stator = compose(mount, motor.model.placement)
-        turn = about(motor.model.axis, self.states[i].angle)
+        rotors = [motor.rotor_frame for motor in self.settings.motors]
+        if frame in rotors:
+            return self._rotor(rotors.index(frame), mount)
+        try:
+            return compose(mount, self._connect(self.settings.mount_frame, frame, self._end))
+        except FrameError:
+            for i, rotor in enumerate(rotors):
+                with suppress(FrameError):
+                    carried = self._connect(rotor, frame, self._end)
+                    return compose(self._rotor(i, mount), carried)
+            raise
+
+    def _rotor(self, motor: int, mount: Pose) -> Pose:
+        """Return the pose of a rotor in the world at the beginning of the step."""
+        model = self.settings.motors[motor].model
+        stator = compose(mount, model.placement)
+        turn = about(model.axis, self.states[motor].angle)
         return Pose(stator.position, multiply(stator.orientation, turn))
 
 
