@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -54,20 +54,16 @@ class Diagnostics:
         message.header.stamp = now.to_msg()
         self._publisher.publish(message)
 
-    def _status(self, name: str, level: bytes, text: str, **values: Any) -> DiagnosticStatus:
+    def _status(
+        self, name: str, level: bytes, text: str, values: Mapping[str, Any]
+    ) -> DiagnosticStatus:
         node = self._node
-        pairs = [
-            KeyValue(key=key, value=str(value)) for key, value in values.pop('more', {}).items()
-        ]
-        pairs = [
-            KeyValue(key=key.replace('_', ' '), value=str(value)) for key, value in values.items()
-        ] + pairs
         return DiagnosticStatus(
             level=level,
             name=f'{node.get_name()}: {name}',
             message=text,
             hardware_id=node.get_fully_qualified_name(),
-            values=pairs,
+            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
         )
 
     def _statuses(self) -> list[DiagnosticStatus]:
@@ -98,6 +94,9 @@ class Diagnostics:
     def _age(self, stamp: int | None) -> float | None:
         return None if stamp is None else (self._node.session.now_ns - stamp) / NANOSECONDS
 
+    def _shown(self, age: float | None) -> dict[str, str]:
+        return {} if age is None else {'age (s)': f'{age:.4f}'}
+
     def _refused(self, sources: tuple[str, ...]) -> dict[str, int]:
         counts = self._node.session.counts
         return {
@@ -110,7 +109,6 @@ class Diagnostics:
         self, name: str, stamp: int | None, timeout: int, source: str, sources: tuple[str, ...]
     ) -> DiagnosticStatus:
         session, age = self._node.session, self._age(stamp)
-        refused = self._refused(sources)
         still = source == 'zero' or (name == 'mount pose' and session.still)
         if still:
             level, text = OK, 'stands still'
@@ -119,20 +117,12 @@ class Diagnostics:
         elif age is None:
             level, text = STALE, f'nothing usable from {source} yet'
         elif age * NANOSECONDS > timeout:
-            level, text = (
-                STALE,
-                (f'{age:.3f} s old, more than {timeout / NANOSECONDS:g} s: the motors are held'),
-            )
+            level = STALE
+            text = f'{age:.3f} s old, more than {timeout / NANOSECONDS:g} s: the motors are held'
         else:
             level, text = OK, f'from {source}'
-        return self._status(
-            name,
-            level,
-            text,
-            source=source,
-            **({} if age is None else {'age_(s)': f'{age:.4f}'}),
-            more=refused,
-        )
+        values = {'source': source, **self._shown(age), **self._refused(sources)}
+        return self._status(name, level, text, values)
 
     def _command(self) -> DiagnosticStatus:
         session = self._node.session
@@ -150,13 +140,8 @@ class Diagnostics:
             for motor in session.settings.motors
             for link in ('stator', 'rotor')
         )
-        return self._status(
-            'command',
-            level,
-            text,
-            **({} if age is None else {'age_(s)': f'{age:.4f}'}),
-            more=self._refused(('commands', 'joint_command', *loads)),
-        )
+        refused = self._refused(('commands', 'joint_command', *loads))
+        return self._status('command', level, text, {**self._shown(age), **refused})
 
     def _stepping(self) -> DiagnosticStatus:
         session = self._node.session
@@ -181,7 +166,7 @@ class Diagnostics:
             'stepping',
             level,
             text,
-            more={
+            {
                 'wanted rate (Hz)': wanted,
                 'reached rate (Hz)': f'{reached:.1f}',
                 'lateness p50 (ms)': f'{quantile(late, 0.5) / 1e6:.3f}',
@@ -198,13 +183,14 @@ class Diagnostics:
         session = self._node.session
         simulated = self._node.get_clock().ros_time_is_active
         if not session.now_ns:
-            return self._status('time', STALE, 'no clock: nothing on /clock yet', source='/clock')
+            return self._status(
+                'time', STALE, 'no clock: nothing on /clock yet', {'source': '/clock'}
+            )
         return self._status(
             'time',
             OK,
             'follows /clock' if simulated else 'follows the system clock',
-            source='/clock' if simulated else 'system',
-            jumps_back=session.jumps,
+            {'source': '/clock' if simulated else 'system', 'jumps back': session.jumps},
         )
 
     def _transforms(self) -> DiagnosticStatus:
@@ -214,13 +200,12 @@ class Diagnostics:
                 'transforms',
                 ERROR,
                 'somebody else publishes our frames too: '
-                f'{", ".join(sorted(foreign))}; set publish_tf to false or rename',
-                frames=', '.join(sorted(foreign)),
+                f'{", ".join(foreign)}; set publish_tf to false or rename',
+                {'frames': ', '.join(foreign)},
             )
         sent = self._node.session.settings.publish_tf
-        return self._status(
-            'transforms', OK, 'ours alone' if sent else 'not published (publish_tf)'
-        )
+        text = 'ours alone' if sent else 'not published (publish_tf)'
+        return self._status('transforms', OK, text, {})
 
     def _motor(self, index: int) -> DiagnosticStatus:
         session = self._node.session
@@ -241,7 +226,7 @@ class Diagnostics:
             motor.name,
             level,
             text,
-            more={
+            {
                 'spin (rad/s)': repr(state.spin),
                 'angle (rad)': repr(state.angle),
                 'work in (J)': f'{energy.work:.9g}',

@@ -2,8 +2,9 @@
 ROS messages to session inputs and session outcomes into ROS messages, by attribute only.
 
 Nothing of ROS is imported, so what rclpy hands over and what a reader of recorded files hands
-over go through the same lines. No arithmetic here but seconds to nanoseconds. Every number that
-leaves goes through ``float``: an int or a numpy.float32 in a float field is sent as garbage.
+over go through the same lines. No arithmetic here but seconds to nanoseconds. Every number put
+into a message object goes through ``float``: an int or a numpy.float32 in a float field is sent
+as garbage. The numbers for ``wire`` need no such care: ``struct`` converts or raises.
 """
 
 from __future__ import annotations

@@ -130,9 +130,9 @@ class MotorNode(Node):
     """
     The node ``motor``: one session fed from topics, its outcomes published.
 
-    ``cycle`` looks at the clock once, takes what has arrived, takes the steps due and publishes
-    them; the loop of ``serve`` calls it at the rate of the steps. Parameters, services, /clock
-    and diagnostics are served by an executor in another thread, between two cycles.
+    ``cycle`` takes what has arrived, looks at the clock once, takes the steps due and publishes
+    them; the loop of ``serve`` calls it at the rate of the steps. Parameters, services and
+    diagnostics are served by an executor in another thread, between two cycles.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -152,8 +152,7 @@ class MotorNode(Node):
         self._looked = -1.0
         self._sent: dict[int, None] = {}  # stamps of our transforms, the newest 4096
         self._foreign: dict[str, float] = {}
-        self._sources: dict[str, str] = {'/clock': 'clock'}
-        self._inputs: list[tuple[Any, type, Callable[[Any], Sequence[Any]], bool]] = []
+        self._inputs: list[tuple[str, Any, type, Callable[[Any], Sequence[Any]], bool]] = []
         self._outputs: list[Output] = []
         self._create_inputs()
         self._create_outputs()
@@ -241,23 +240,38 @@ class MotorNode(Node):
 
     def _create_inputs(self) -> None:
         chosen = self.session.settings
-        self._input(TFMessage, '/tf', MOVING, lambda m: messages.transforms(m, False))
-        self._input(TFMessage, '/tf_static', LATCHED, lambda m: messages.transforms(m, True))
+        self._input('tf', TFMessage, '/tf', MOVING, lambda m: messages.transforms(m, False))
+        self._input('tf', TFMessage, '/tf_static', LATCHED, lambda m: messages.transforms(m, True))
         sources = (chosen.rate_source, chosen.pose_source)
         if 'imu' in sources:
-            self._input(Imu, 'imu/data', SENSOR, lambda m: (imu(m),), raw=True)
+            self._input('imu', Imu, 'imu/data', SENSOR, lambda m: (imu(m),), raw=True)
         if 'twist' in sources:
-            self._input(TwistStamped, 'mount_twist', SENSOR, lambda m: (messages.twist(m),))
+            self._input(
+                'twist', TwistStamped, 'mount_twist', SENSOR, lambda m: (messages.twist(m),)
+            )
         if 'odometry' in sources:
-            self._input(Odometry, 'odom', SENSOR, lambda m: (messages.odometry(m),))
-        self._input(Float64MultiArray, '~/commands', COMMAND, lambda m: (messages.commands(m),))
-        self._input(JointState, '~/joint_command', COMMAND, lambda m: (messages.joint_command(m),))
+            self._input('odometry', Odometry, 'odom', SENSOR, lambda m: (messages.odometry(m),))
+        self._input(
+            'commands',
+            Float64MultiArray,
+            '~/commands',
+            COMMAND,
+            lambda m: (messages.commands(m),),
+        )
+        self._input(
+            'joint_command',
+            JointState,
+            '~/joint_command',
+            COMMAND,
+            lambda m: (messages.joint_command(m),),
+        )
         for motor in chosen.motors:
             for link in ('rotor', 'stator'):
                 self._input_load(motor.name, link)
 
     def _input_load(self, motor: str, link: str) -> None:
         self._input(
+            f'{motor} {link}_wrench',
             WrenchStamped,
             f'~/{motor}/{link}_wrench',
             COMMAND,
@@ -266,12 +280,14 @@ class MotorNode(Node):
 
     def _input(
         self,
+        source: str,
         kind: type,
         topic: str,
         qos: QoSProfile,
         read: Callable[[Any], Sequence[Any]],
         raw: bool = False,
     ) -> None:
+        """Subscribe to an input; ``source`` is the session's name for what comes on it."""
         options = None if topic.startswith('/tf') else QoSOverridingOptions.with_default_policies()
         subscription = self.create_subscription(
             kind,
@@ -281,13 +297,7 @@ class MotorNode(Node):
             callback_group=self._polled,
             qos_overriding_options=options,
         )
-        self._inputs.append((subscription, kind, read, raw))
-        self._sources[subscription.topic_name] = self._source(topic)
-
-    def _source(self, topic: str) -> str:
-        """Return the name that what comes on a topic is counted under."""
-        names = {'/tf_static': 'tf', 'imu/data': 'imu', 'mount_twist': 'twist', 'odom': 'odometry'}
-        return names.get(topic, topic.removeprefix('~/').replace('/', ' ').strip())
+        self._inputs.append((source, subscription, kind, read, raw))
 
     def _create_outputs(self) -> None:
         chosen = self.session.settings
@@ -431,7 +441,7 @@ class MotorNode(Node):
         if newest is None:
             return False
         if newest.clock.sec < 0 or newest.clock.nanosec >= NANOSECONDS:
-            self._count_unreadable(subscription.topic_name, ValueError('not a time'))
+            self._count_unreadable('clock', subscription.topic_name, ValueError('not a time'))
             return False
         subscription.callback(newest)
         return True
@@ -439,7 +449,7 @@ class MotorNode(Node):
     def _read(self) -> list[Any]:
         """Return what has arrived on all topics, in the order of the topics."""
         arrived: list[Any] = []
-        for subscription, kind, read, raw in self._inputs:
+        for source, subscription, kind, read, raw in self._inputs:
             handle = subscription.handle
             with handle:
                 for _ in range(MOST_A_CYCLE):
@@ -449,11 +459,11 @@ class MotorNode(Node):
                             break
                         arrived += read(taken[0])
                     except (ValueError, OverflowError, struct.error) as error:
-                        self._count_unreadable(subscription.topic_name, error)
+                        self._count_unreadable(source, subscription.topic_name, error)
         return arrived
 
-    def _count_unreadable(self, topic: str, error: Exception) -> None:
-        self.session.counts[self._sources.get(topic, topic), 'unreadable'] += 1
+    def _count_unreadable(self, source: str, topic: str, error: Exception) -> None:
+        self.session.counts[source, 'unreadable'] += 1
         self.session.news.setdefault(
             f'{topic} unreadable', f'{topic}: a message cannot be read ({error}); not used'
         )
@@ -599,7 +609,7 @@ def initialise(args: list[str] | None) -> None:
 
 
 class Served:
-    """An executor in a thread of its own for parameters, services, /clock and diagnostics."""
+    """An executor in a thread of its own for parameters, services and diagnostics."""
 
     def __init__(self, node: Node) -> None:
         self._executor = SingleThreadedExecutor(context=node.context)

@@ -634,7 +634,7 @@ def test_a_fast_rotor_that_coasts_does_not_upset_the_energy_audit(make_bench):
 
 def test_a_message_that_cannot_be_read_is_counted_where_diagnostics_look(make_bench):
     motor = make_bench().motor
-    motor._count_unreadable('/imu/data', ValueError('cut off'))
+    motor._count_unreadable('imu', '/imu/data', ValueError('cut off'))
     assert motor.session.counts['imu', 'unreadable'] == 1
     statuses = {s.name: s for s in motor.diagnostics._statuses()}
     assert ('imu unreadable', '1') in [
