@@ -1,4 +1,4 @@
-"""A motor node in a context of its own, whose clock is moved by hand."""
+"""A context of its own for each test, and a motor node whose clock is moved by hand."""
 
 import time
 
@@ -100,9 +100,15 @@ class Bench:
 
 
 @pytest.fixture
-def make_bench():
+def context():
     context = rclpy.Context()
     rclpy.init(context=context)
+    yield context
+    rclpy.shutdown(context=context)
+
+
+@pytest.fixture
+def make_bench(context):
     benches = []
 
     def make(**values):
@@ -113,4 +119,3 @@ def make_bench():
     yield make
     for bench in benches:
         bench.close()
-    rclpy.shutdown(context=context)

@@ -23,14 +23,6 @@ COMMAND = [sys.executable, '-m', 'mime_motor_ros.demo_mount']
 
 
 @pytest.fixture
-def context():
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    yield context
-    rclpy.shutdown(context=context)
-
-
-@pytest.fixture
 def make(context):
     nodes = []
 

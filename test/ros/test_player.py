@@ -32,14 +32,11 @@ START_NS = 1_000_000_000_000
 
 
 @pytest.fixture
-def nodes():
-    context = rclpy.Context()
-    rclpy.init(context=context)
+def nodes(context):
     made = [rclpy.create_node(name, context=context) for name in ('player', 'listener')]
     yield made
     for node in made:
         node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 class Ear:

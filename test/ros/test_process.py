@@ -91,14 +91,25 @@ class Peer:
         return future.result()
 
 
+class WireClock:
+    """A /clock that a test moves on by 10 ms at each look, until the node has followed it."""
+
+    def __init__(self, peer, now):
+        self._publisher = peer.node.create_publisher(Clock, '/clock', 10)
+        self._heard = peer.hear(JointState, 'joint_states')
+        self.now = now
+
+    def stepped(self):
+        self.now += 0.01
+        self._publisher.publish(time_message(self.now))
+        return self._heard and abs(self._heard[-1].header.stamp.sec - self.now) < 1.0
+
+
 @pytest.fixture
-def peer():
-    context = rclpy.Context()
-    rclpy.init(context=context)
+def peer(context):
     peer = Peer(context)
     yield peer
     peer.node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 @pytest.fixture
@@ -619,19 +630,10 @@ def test_a_reader_of_its_output_that_is_gone_does_not_end_it(peer, running, gone
     process = running({**STILL, 'use_sim_time': True, 'max_gap': 0.5})
     getattr(process, gone).close()
     setattr(process, gone, None)
-    clock = peer.node.create_publisher(Clock, '/clock', 10)
-    heard = peer.hear(JointState, 'joint_states')
-    now = 100.0
-
-    def stepped():
-        nonlocal now
-        now += 0.01
-        clock.publish(time_message(now))
-        return heard and abs(heard[-1].header.stamp.sec - now) < 1.0
-
-    peer.until(stepped, 'a step', process)
-    now = 10.0  # back: that is said
-    peer.until(stepped, 'a step after it has said something', process)
+    clock = WireClock(peer, 100.0)
+    peer.until(clock.stepped, 'a step', process)
+    clock.now = 10.0  # back: that is said
+    peer.until(clock.stepped, 'a step after it has said something', process)
     process.send_signal(signal.SIGTERM)
     code, out, err = ended(process)
     assert (code, out or '') == (0, ''), err
@@ -664,19 +666,10 @@ def test_T54_ten_seconds_without_a_transform_are_at_most_ten_lines(peer, running
 
 def test_T54_a_clock_that_goes_back_is_said_also_after_another_time(peer, running):
     process = running({**STILL, 'use_sim_time': True})
-    clock = peer.node.create_publisher(Clock, '/clock', 10)
-    heard = peer.hear(JointState, 'joint_states')
-    now = 1000.0
-
-    def stepped():
-        nonlocal now
-        now += 0.01
-        clock.publish(time_message(now))
-        return heard and abs(heard[-1].header.stamp.sec - now) < 1.0
-
-    peer.until(stepped, 'steps', process)
-    now = 10.0
-    peer.until(stepped, 'steps after the jump', process)
+    clock = WireClock(peer, 1000.0)
+    peer.until(clock.stepped, 'steps', process)
+    clock.now = 10.0
+    peer.until(clock.stepped, 'steps after the jump', process)
     process.send_signal(signal.SIGTERM)
     code, _, err = ended(process)
     assert code == 0

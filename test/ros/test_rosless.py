@@ -144,13 +144,10 @@ def motor():
 
 
 @pytest.fixture
-def native():
-    context = rclpy.Context()
-    rclpy.init(context=context)
+def native(context):
     native = Native(context)
     yield native
     native.node.destroy_node()
-    rclpy.shutdown(context=context)
 
 
 def test_a_client_without_ros_drives_the_node_and_reads_the_same_numbers(motor, native):

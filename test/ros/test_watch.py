@@ -62,14 +62,6 @@ class StandIn:
 
 
 @pytest.fixture
-def context():
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    yield context
-    rclpy.shutdown(context=context)
-
-
-@pytest.fixture
 def motor(context):
     motor = StandIn(context)
     yield motor
