@@ -190,7 +190,11 @@ class Diagnostics:
             'time',
             OK,
             'follows /clock' if simulated else 'follows the system clock',
-            {'source': '/clock' if simulated else 'system', 'jumps back': session.jumps},
+            {
+                'source': '/clock' if simulated else 'system',
+                'jumps back': session.jumps,
+                **self._refused(('clock',)),
+            },
         )
 
     def _transforms(self) -> DiagnosticStatus:

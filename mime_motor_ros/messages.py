@@ -9,7 +9,6 @@ as garbage. The numbers for ``wire`` need no such care: ``struct`` converts or r
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
@@ -102,7 +101,7 @@ def load(msg: Any, motor: str, link: str) -> Load:
     )
 
 
-# out: each fills a message object that may be used again and again
+# out: transforms, as message objects that may be filled again and again
 
 
 def _head(header: Any, stamp_ns: int, frame: str) -> None:
@@ -112,48 +111,6 @@ def _head(header: Any, stamp_ns: int, frame: str) -> None:
 
 def _put(target: Any, vector: Vector) -> None:
     target.x, target.y, target.z = float(vector[0]), float(vector[1]), float(vector[2])
-
-
-def put_wrench(msg: Any, stamp_ns: int, frame: str, wrench: Wrench) -> None:
-    """Fill a WrenchStamped."""
-    _head(msg.header, stamp_ns, frame)
-    _put(msg.wrench.force, wrench.force)
-    _put(msg.wrench.torque, wrench.torque)
-
-
-def put_number(msg: Any, number: float) -> None:
-    """Fill a Float64."""
-    msg.data = float(number)
-
-
-def put_vector(msg: Any, stamp_ns: int, frame: str, vector: Vector) -> None:
-    """Fill a Vector3Stamped."""
-    _head(msg.header, stamp_ns, frame)
-    _put(msg.vector, vector)
-
-
-def put_angular(msg: Any, stamp_ns: int, frame: str, angular: Vector) -> None:
-    """Fill the angular part of a TwistStamped; the linear part is not known and stays 0."""
-    _head(msg.header, stamp_ns, frame)
-    _put(msg.twist.angular, angular)
-
-
-def put_inertia(msg: Any, stamp_ns: int, frame: str, rows: tuple[Vector, Vector, Vector]) -> None:
-    """Fill the six elements of an InertiaStamped; the mass stays 0, it rides on the link."""
-    _head(msg.header, stamp_ns, frame)
-    inertia = msg.inertia
-    inertia.ixx, inertia.ixy, inertia.ixz = (float(x) for x in rows[0])
-    inertia.iyy, inertia.iyz = float(rows[1][1]), float(rows[1][2])
-    inertia.izz = float(rows[2][2])
-
-
-def put_joints(msg: Any, outcome: Outcome, names: list[str]) -> None:
-    """Fill a JointState: unwrapped angle, speed relative to the stator, torque that acted."""
-    _head(msg.header, outcome.stamp_ns, '')
-    msg.name = names
-    msg.position = array('d', [step.state.angle for step in outcome.steps])
-    msg.velocity = array('d', [step.relative_speed for step in outcome.steps])
-    msg.effort = array('d', outcome.torques)
 
 
 def put_transform(msg: Any, stamp_ns: int, parent: str, child: str, pose: Pose) -> None:

@@ -26,7 +26,7 @@ from geometry_msgs.msg import (
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
 import rclpy
-from rclpy._rclpy_pybind11 import RCLError, UnknownROSArgsError
+from rclpy._rclpy_pybind11 import RCLError, RMWError, UnknownROSArgsError
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidHandle, NameValidationException, ParameterException
@@ -36,7 +36,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState
@@ -66,10 +66,12 @@ SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 COMMAND = QoSProfile(depth=10)
 MOST_REMEMBERED = 4096  # stamps of our own transforms, to know them when they come back
 MOST_STEPS = 500  # caught up in one cycle, so that a signal or a service is not kept waiting
-MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step
+MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step,
+MOST_BYTES = 1 << 19  # and about how many bytes; a message that is longer is not looked at
 OURS = ('use_sim_time', 'start_type_description_service')  # parameters of every rclpy node
 WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
 REPEAT_AFTER = 10.0  # [s] before the same thing is said again
+UNREADABLE = (ValueError, OverflowError, struct.error, RMWError)
 REFUSED = (MotorError, ParameterException, NameValidationException, RCLError, UnknownROSArgsError)
 QUALITIES = {'depth': None, 'history': HistoryPolicy, 'reliability': ReliabilityPolicy}
 LONGEST_SLEEP = 50_000_000  # [ns]
@@ -152,7 +154,7 @@ class MotorNode(Node):
         self._looked = -1.0
         self._sent: dict[int, None] = {}  # stamps of our transforms, the newest 4096
         self._foreign: dict[str, float] = {}
-        self._inputs: list[tuple[str, Any, type, Callable[[Any], Sequence[Any]], bool]] = []
+        self._inputs: list[tuple[str, Any, Callable[[bytes], Sequence[Any]]]] = []
         self._outputs: list[Output] = []
         self._create_inputs()
         self._create_outputs()
@@ -244,7 +246,7 @@ class MotorNode(Node):
         self._input('tf', TFMessage, '/tf_static', LATCHED, lambda m: messages.transforms(m, True))
         sources = (chosen.rate_source, chosen.pose_source)
         if 'imu' in sources:
-            self._input('imu', Imu, 'imu/data', SENSOR, lambda m: (imu(m),), raw=True)
+            self._input_bytes('imu', Imu, 'imu/data', SENSOR, lambda data: (imu(data),))
         if 'twist' in sources:
             self._input(
                 'twist', TwistStamped, 'mount_twist', SENSOR, lambda m: (messages.twist(m),)
@@ -285,9 +287,21 @@ class MotorNode(Node):
         topic: str,
         qos: QoSProfile,
         read: Callable[[Any], Sequence[Any]],
-        raw: bool = False,
     ) -> None:
         """Subscribe to an input; ``source`` is the session's name for what comes on it."""
+        self._input_bytes(
+            source, kind, topic, qos, lambda data: read(deserialize_message(data, kind))
+        )
+
+    def _input_bytes(
+        self,
+        source: str,
+        kind: type,
+        topic: str,
+        qos: QoSProfile,
+        read: Callable[[bytes], Sequence[Any]],
+    ) -> None:
+        """Subscribe to an input that is read from the bytes of its messages."""
         options = None if topic.startswith('/tf') else QoSOverridingOptions.with_default_policies()
         subscription = self.create_subscription(
             kind,
@@ -297,7 +311,7 @@ class MotorNode(Node):
             callback_group=self._polled,
             qos_overriding_options=options,
         )
-        self._inputs.append((source, subscription, kind, read, raw))
+        self._inputs.append((source, subscription, read))
 
     def _create_outputs(self) -> None:
         chosen = self.session.settings
@@ -430,42 +444,56 @@ class MotorNode(Node):
 
     def _follow_clock(self) -> bool:
         """Set the clock by the newest /clock; return whether there was one."""
-        subscription, newest = self._clock_subscription, None
+        subscription = self._clock_subscription
         try:
-            with subscription.handle:
-                while (taken := subscription.handle.take_message(ClockMessage, False)) is not None:
-                    newest = taken[0]
+            times = self._taken('clock', subscription, _clock)
         except InvalidHandle:  # use_sim_time was switched off
             if self._clock_subscription is subscription:
                 self._clock_subscription = None
-        if newest is None:
             return False
-        if newest.clock.sec < 0 or newest.clock.nanosec >= NANOSECONDS:
-            self._count_unreadable('clock', subscription.topic_name, ValueError('not a time'))
-            return False
-        subscription.callback(newest)
-        return True
+        if times:
+            subscription.callback(times[-1])
+        return bool(times)
 
     def _read(self) -> list[Any]:
         """Return what has arrived on all topics, in the order of the topics."""
         arrived: list[Any] = []
-        for source, subscription, kind, read, raw in self._inputs:
-            handle = subscription.handle
-            with handle:
-                for _ in range(MOST_A_CYCLE):
-                    try:
-                        taken = handle.take_message(kind, raw)
-                        if taken is None:
-                            break
-                        arrived += read(taken[0])
-                    except (ValueError, OverflowError, struct.error) as error:
-                        self._count_unreadable(source, subscription.topic_name, error)
+        for source, subscription, read in self._inputs:
+            arrived += self._taken(source, subscription, read)
         return arrived
+
+    def _taken(
+        self, source: str, subscription: Any, read: Callable[[bytes], Sequence[Any]]
+    ) -> list[Any]:
+        """
+        Return what has arrived on one topic, as much as one cycle may look at.
+
+        Taken as bytes: of a message that ROS cannot read, ``take_message`` says nothing.
+        """
+        taken: list[Any] = []
+        handle, size = subscription.handle, 0
+        with handle:
+            for _ in range(MOST_A_CYCLE):
+                message = handle.take_message(subscription.msg_type, True)
+                if message is None:
+                    break
+                data = message[0]
+                size += len(data)
+                try:
+                    if len(data) > MOST_BYTES:
+                        raise ValueError(f'{len(data)} bytes, more than {MOST_BYTES}')
+                    taken += read(data)
+                except UNREADABLE as error:
+                    self._count_unreadable(source, subscription.topic_name, error)
+                if size > MOST_BYTES:
+                    break
+        return taken
 
     def _count_unreadable(self, source: str, topic: str, error: Exception) -> None:
         self.session.counts[source, 'unreadable'] += 1
+        why = str(error).partition(', at /')[0]  # after which rmw names a line of its source
         self.session.news.setdefault(
-            f'{topic} unreadable', f'{topic}: a message cannot be read ({error}); not used'
+            f'{topic} unreadable', f'{topic}: a message cannot be read ({why}); not used'
         )
 
     def _look(self, now: float) -> None:
@@ -543,6 +571,14 @@ class MotorNode(Node):
                     self._said[kind] = now
                     self.get_logger().warning(text)
             news.clear()
+
+
+def _clock(data: bytes) -> tuple[ClockMessage, ...]:
+    """Return a /clock, or raise ValueError where its numbers are no time."""
+    message = deserialize_message(data, ClockMessage)
+    if message.clock.sec < 0 or message.clock.nanosec >= NANOSECONDS:
+        raise ValueError('not a time')
+    return (message,)
 
 
 def _value(parameter: Parameter) -> Any:

@@ -62,8 +62,12 @@ WORDS = {
     'repeated': 'the stamp of one that was there already',
     'old': 'older than one already used',
     'late': 'behind the step that should have read it',
-    'full': 'too many at once',
+    'full': 'more are waiting than are kept',
 }
+MOST_WAITING = 16_384
+"""Samples of the mount's pose or rate: the longest ``settle`` at 3 kHz."""
+MOST_HELD = 4096
+"""Samples of one command or load, and inputs of all kinds before the first clock."""
 USUAL = frozenset({'late', 'repeated'})
 """What is counted but not worth a line: two drivers in three repeat a stamp now and then."""
 
@@ -174,15 +178,15 @@ class Session:
         self._said: set[str] = set()
         self.ours: deque[Transform] = deque(maxlen=256)
         self._answers: list[str] = []
-        self._before_clock: deque[Any] = deque(maxlen=4096)
+        self._before_clock: deque[Any] = deque(maxlen=MOST_HELD)
         self._now = self._advanced = self._end = self._tick = 0
         self._seen: dict[str, int | None] = {}  # of each child sent since: newest stamp by _end
-        self._rate: Stream[tuple[str, Vector]] = Stream()
-        self._pose: Stream[tuple[str, str, Pose]] = Stream()
+        self._rate: Stream[tuple[str, Vector]] = Stream(MOST_WAITING)
+        self._pose: Stream[tuple[str, str, Pose]] = Stream(MOST_WAITING)
         count = len(settings.motors)
-        self._commands: list[Stream[float]] = [Stream() for _ in range(count)]
+        self._commands: list[Stream[float]] = [Stream(MOST_HELD) for _ in range(count)]
         self._loads: dict[tuple[int, str], Stream[tuple[str, Wrench]]] = {
-            (i, link): Stream() for i in range(count) for link in ('stator', 'rotor')
+            (i, link): Stream(MOST_HELD) for i in range(count) for link in ('stator', 'rotor')
         }
         self._index = {
             name: i
@@ -243,6 +247,8 @@ class Session:
         """
         self._observe(now_ns)
         if not self._now and not getattr(item, 'static', False):
+            if len(self._before_clock) == MOST_HELD:
+                self._refuse(self._before_clock[0], 'full', WORDS['full'])
             self._before_clock.append(item)
             return True
         answers = self._answers
@@ -353,7 +359,7 @@ class Session:
 
     def _offer(self, stream: Stream[Any], stamp: int, value: Any, said: bool = True) -> None:
         used = self._stamp(stamp, said)
-        self._answered(stream.offer(used, value, newer=not stamp), used)
+        self._answered(stream.offer(used, value, newer=not stamp, now_ns=self._now), used)
 
     def _answered(self, answer: str, stamp: int) -> None:
         """Note what became of a sample; one that a step taken should have read is late: rule 9."""
@@ -392,11 +398,13 @@ class Session:
         horizon = self._now - self.settings.settle
         made = []
         if self.settings.step_on == 'imu':
-            for stamp in self._rate.waiting(horizon)[:most]:
+            due = self._rate.waiting(horizon)
+            for stamp in due[:most]:
                 outcome = self._step_between(self._rate.stamp, stamp)
                 if outcome:
                     made.append(outcome)
-            self._miss_the_rate()
+            if most is None or len(due) <= most:
+                self._miss_the_rate()
         else:
             last = self.grid.tick(horizon)
             # Two steps apart is no gap, however short max_gap is or rare the steps are.
@@ -424,7 +432,7 @@ class Session:
             return
         if not self._now:
             self._begin(now_ns)
-            waiting, self._before_clock = self._before_clock, deque(maxlen=4096)
+            waiting, self._before_clock = self._before_clock, deque(maxlen=MOST_HELD)
             for item in waiting:
                 self.take(item, now_ns)
         elif now_ns < self._now:

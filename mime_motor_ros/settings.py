@@ -22,6 +22,8 @@ from .vector import Quaternion
 
 MOST_MOTORS = 64
 FASTEST = 10_000.0  # [Hz]
+LONGEST_GAP = 60.0  # [s]
+LONGEST_SETTLE = 5.0  # [s], for which the session keeps what comes meanwhile
 RATE_SOURCES = ('imu', 'twist', 'odometry', 'tf', 'zero')
 POSE_SOURCES = ('auto', 'tf', 'imu', 'odometry')
 _ZEROS = (0.0,) * 6
@@ -49,7 +51,7 @@ class Parameter(NamedTuple):
         return f'{self.text}{unit}' + (f'; {rule}' if rule else '') + '.'
 
 
-_TIME: dict[str, Any] = {'low': 0.0, 'rule': 'finite and >= 0 s', 'live': True}
+_AGE: dict[str, Any] = {'low': 0.0, 'above': True, 'rule': 'finite and > 0 s', 'live': True}
 
 NODE = (
     Parameter('motors', ('wheel',), '', 'names of the motors, in the order of ~/commands'),
@@ -116,29 +118,32 @@ NODE = (
         0.5,
         's',
         'age of the pose up to which it is held, then the motors pause',
-        **_TIME,
+        **_AGE,
     ),
     Parameter(
         'rate_timeout',
         0.1,
         's',
         'age of the rate up to which it is held, then the motors pause',
-        **_TIME,
+        **_AGE,
     ),
     Parameter(
         'command_timeout',
         0.5,
         's',
         'age of a torque command or load up to which it acts, then it is 0; 0 = for ever',
-        **_TIME,
+        'finite and >= 0 s',
+        0.0,
+        live=True,
     ),
     Parameter(
         'max_gap',
         0.5,
         's',
         'longest time without steps that is caught up, and the farthest stamp in the future',
-        'finite and > 0 s',
+        f'> 0 s and <= {LONGEST_GAP:g} s',
         0.0,
+        LONGEST_GAP,
         above=True,
         live=True,
     ),
@@ -147,7 +152,10 @@ NODE = (
         0.0,
         's',
         'how long after its end a step is taken, for inputs on their way',
-        **_TIME,
+        f'>= 0 s and <= {LONGEST_SETTLE:g} s',
+        0.0,
+        LONGEST_SETTLE,
+        live=True,
     ),
     Parameter(
         'on_time_jump',

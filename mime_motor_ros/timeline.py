@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from fractions import Fraction
+import math
 from typing import Generic, TypeVar
 
 NANOSECONDS = 1_000_000_000
@@ -65,14 +66,13 @@ class Stream(Generic[Value]):
     Parameters
     ----------
     size
-        How many samples may wait, the oldest; more are refused, so that a flood cannot fill the
-        memory.
+        How many samples may wait, so that a flood cannot fill the memory.
 
     """
 
     __slots__ = ('_size', '_stamps', '_values', 'stamp', 'value')
 
-    def __init__(self, size: int = 4096) -> None:
+    def __init__(self, size: int) -> None:
         self._size = size
         self.clear()
 
@@ -83,38 +83,44 @@ class Stream(Generic[Value]):
         self._stamps: deque[int] = deque()
         self._values: deque[Value] = deque()
 
-    def offer(self, stamp: int, value: Value, newer: bool = False) -> str:
+    def offer(
+        self, stamp: int, value: Value, newer: bool = False, now_ns: float = math.inf
+    ) -> str:
         """
         Take a sample for the steps to come; return '' or why it is not (all) kept.
 
         Two samples of one stamp: the result must not hang on which came first, so the greater
         value is kept; with ``newer`` (stamps of receipt, whose order is their time) the later.
+        Where there is no room one goes: the farthest ahead of ``now_ns``, so that who sends
+        from the future pushes out nothing of the present; with none ahead the oldest.
 
         Returns
         -------
-        '' taken; 'repeated' this stamp is known; 'old' a newer one was read; 'full' no room.
+        '' taken; 'repeated' this stamp is known; 'old' a newer one was read; 'full' one went.
 
         """
         if self.stamp is not None and stamp <= self.stamp:
             return 'old' if stamp < self.stamp else 'repeated'
         stamps = self._stamps
         if not stamps or stamp > stamps[-1]:
-            if len(stamps) >= self._size:
-                return 'full'
             stamps.append(stamp)
             self._values.append(value)
-            return ''
-        place = bisect_right(stamps, stamp)
-        if place and stamps[place - 1] == stamp:
-            if newer or _order(value) > _order(self._values[place - 1]):
-                self._values[place - 1] = value
-            return '' if newer else 'repeated'
-        stamps.insert(place, stamp)
-        self._values.insert(place, value)
+        else:
+            place = bisect_right(stamps, stamp)
+            if place and stamps[place - 1] == stamp:
+                if newer or _order(value) > _order(self._values[place - 1]):
+                    self._values[place - 1] = value
+                return '' if newer else 'repeated'
+            stamps.insert(place, stamp)
+            self._values.insert(place, value)
         if len(stamps) <= self._size:
             return ''
-        stamps.pop()
-        self._values.pop()
+        if stamps[-1] > now_ns:
+            stamps.pop()
+            self._values.pop()
+        else:
+            stamps.popleft()
+            self._values.popleft()
         return 'full'
 
     def read(self, until_ns: int) -> None:

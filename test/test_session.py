@@ -591,15 +591,38 @@ def test_rule_6_our_own_frames_that_come_back_are_kept_apart():
 
 def test_rule_6_a_flood_is_refused_and_the_memory_bounded():
     session = make()
-    for k in range(5000):
+    for k in range(17_000):
         session.take(imu(START + k), START)
+    for k in range(5000):
         session.take(tf(START, 'odom', f'child {k}'), START)
-    assert session.counts['imu', 'full'] == 5000 - 4096
+    assert session.counts['imu', 'full'] == 17_000 - 16_384
     assert session.counts['tf', 'full'] > 0
-    assert session.news['tf full'] == 'tf: too many at once; not used'
+    assert session.news['tf full'] == 'tf: more are waiting than are kept; not used'
     full = session.counts['tf', 'full']
     assert not session.take(tf(START, 'odom', 'another', static=True), START)
     assert session.counts['tf', 'full'] == full + 1
+
+
+def test_rule_6_while_steps_wait_for_a_rate_the_newest_command_is_kept():
+    session = make(step_on='imu', world_frame='base_link')
+    for k in range(10_000):
+        session.take(Commands((k * 1e-6,)), START + k * MS)
+        session.advance_to(START + k * MS)
+    assert session.counts['commands', 'full'] == 10_000 - 4096
+    now = START + 10_000 * MS
+    give(session, [imu(now), imu(now + 10 * MS)], now + 10 * MS)
+    (outcome,) = session.advance_to(now + 10 * MS)
+    assert outcome.torques == (9999e-6,)
+
+
+def test_rule_6_of_what_comes_before_the_first_clock_the_newest_is_kept():
+    session = make(step_on='imu', world_frame='base_link')
+    for k in range(5000):
+        session.take(imu(START + k * MS, (0.0, 0.0, k * 1e-3)), 0)
+    assert session.counts['imu', 'full'] == 5000 - 4096
+    made = session.advance_to(START + 5 * SECOND)
+    assert len(made) == 4095
+    assert made[-1].rate == (0.0, 0.0, 4.999)
 
 
 # 7: whose axes
@@ -1184,3 +1207,15 @@ def test_a_mount_that_is_the_world_needs_no_pose():
     session.advance_to(START)
     session.take(Odometry(START, 'odom', 'base_link', ORIGIN, UPRIGHT, ORIGIN), START)
     assert len(session.advance_to(START + 10 * MS)) == 1
+
+
+def test_steps_caught_up_in_pieces_do_not_miss_the_rate_messages_that_wait():
+    session = make(step_on='imu', world_frame='base_link', max_gap=10.0)
+    for k in range(1000):
+        session.take(imu(START + k * MS), START + k * MS)
+    now = START + 1000 * MS
+    for _ in range(9):
+        assert len(session.advance_to(now, 100)) in (99, 100)
+        assert session.waiting == ''
+    session.advance_to(now + SECOND)
+    assert session.waiting == 'no imu message to step on for 1.001 s'

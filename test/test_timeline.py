@@ -88,13 +88,13 @@ def read_all(stream, until):
 
 
 def test_a_stream_starts_without_a_sample():
-    stream = Stream()
+    stream = Stream(64)
     stream.read(100)
     assert (stream.stamp, stream.value, stream.waiting(100)) == (None, None, [])
 
 
 def test_reading_moves_to_the_newest_sample_at_or_before_a_time():
-    stream = Stream()
+    stream = Stream(64)
     for stamp in (30, 10, 20):
         assert stream.offer(stamp, f'at {stamp}') == ''
     stream.read(9)
@@ -108,7 +108,7 @@ def test_reading_moves_to_the_newest_sample_at_or_before_a_time():
 
 
 def test_what_is_not_newer_than_the_sample_read_is_refused():
-    stream = Stream()
+    stream = Stream(64)
     stream.offer(20, 'a')
     stream.read(25)
     assert stream.offer(20, 'b') == 'repeated'
@@ -119,30 +119,33 @@ def test_what_is_not_newer_than_the_sample_read_is_refused():
 
 def test_of_one_stamp_the_greater_value_is_kept_and_of_receipt_the_later():
     for order in permutations((0.0, -0.0, 1.0)):
-        stream = Stream()
+        stream = Stream(64)
         assert [stream.offer(5, value) for value in order] == ['', 'repeated', 'repeated']
         assert read_all(stream, 5) == [(5, 1.0)]
     for order in permutations((0.0, -0.0)):
-        stream = Stream()
+        stream = Stream(64)
         for value in order:
             stream.offer(5, value)
         stream.read(5)
         assert repr(stream.value) == '0.0'
-    stream = Stream()
+    stream = Stream(64)
     assert [stream.offer(5, value, newer=True) for value in (3, 1, 2)] == ['', '', '']
     assert read_all(stream, 5) == [(5, 2)]
 
 
-def test_a_flood_leaves_the_oldest_samples_in_any_order_of_arrival():
+@pytest.mark.parametrize(
+    ('now', 'left'), [(5, [3, 4, 5]), (4, [2, 3, 4]), (3, [1, 2, 3]), (0, [1, 2, 3])]
+)
+def test_a_flood_leaves_the_newest_of_the_present_in_any_order_of_arrival(now, left):
     for order in permutations(range(1, 6)):
         stream = Stream(size=3)
-        answers = [stream.offer(stamp, stamp) for stamp in order]
+        answers = [stream.offer(stamp, stamp, now_ns=now) for stamp in order]
         assert answers.count('full') == 2
-        assert read_all(stream, 10) == [(1, 1), (2, 2), (3, 3)]
+        assert read_all(stream, 10) == [(stamp, stamp) for stamp in left]
 
 
 def test_clearing_forgets_all_even_what_was_read():
-    stream = Stream()
+    stream = Stream(64)
     stream.offer(10, 'a')
     stream.read(10)
     stream.offer(20, 'b')
@@ -156,7 +159,7 @@ pairs = st.lists(st.tuples(st.integers(1, 12), st.integers(0, 3)), max_size=20)
 
 @given(samples=pairs, until=st.integers(0, 13))
 def test_a_stream_reads_as_a_sorted_table_of_the_greatest_values(samples, until):
-    stream = Stream()
+    stream = Stream(64)
     for stamp, value in samples:
         stream.offer(stamp, value)
     table = {}

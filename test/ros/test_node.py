@@ -632,14 +632,61 @@ def test_a_fast_rotor_that_coasts_does_not_upset_the_energy_audit(make_bench):
     assert (wheel.level, wheel.name) == (b'\x00', 'motor: wheel')
 
 
-def test_a_message_that_cannot_be_read_is_counted_where_diagnostics_look(make_bench):
-    motor = make_bench().motor
-    motor._count_unreadable('imu', '/imu/data', ValueError('cut off'))
-    assert motor.session.counts['imu', 'unreadable'] == 1
+JUNK = (b'', b'junk', b'no encoding that is known', b'\0\1\0\0' + b'\xff' * 60)
+INPUTS = [
+    ('/tf', TFMessage, 'tf', 'mount pose'),
+    ('/tf_static', TFMessage, 'tf', 'mount pose'),
+    ('/imu/data', Imu, 'imu', 'mount rate'),
+    ('/motor/commands', Float64MultiArray, 'commands', 'command'),
+    ('/motor/joint_command', JointState, 'joint_command', 'command'),
+    ('/motor/wheel/rotor_wrench', WrenchStamped, 'wheel rotor_wrench', 'command'),
+    ('/clock', Clock, 'clock', 'time'),
+]
+
+
+@pytest.mark.parametrize(('topic', 'kind', 'source', 'status'), INPUTS)
+def test_bytes_that_are_no_message_are_counted_and_what_follows_is_read(
+    make_bench, topic, kind, source, status
+):
+    bench = make_bench()
+    bench.tick(1.0)
+    latched = DurabilityPolicy.TRANSIENT_LOCAL if topic == '/tf_static' else None
+    qos = QoSProfile(depth=10, durability=latched or DurabilityPolicy.VOLATILE)
+    publisher = bench.peer.create_publisher(kind, topic, qos)
+    bench.until(lambda: publisher.get_subscription_count() > 0, f'a reader of {topic}')
+    junk = JUNK[:2] if kind is Clock else JUNK  # no longer one fits a /clock
+    for data in junk:
+        publisher.publish(data)
+    publisher.publish(Clock(clock=stamp(2.0)) if kind is Clock else kind())
+    taken = []
+    motor, counts = bench.motor, bench.motor.session.counts
+
+    def taken_all():
+        taken.extend(motor._read())
+        if kind is Clock and motor._follow_clock():
+            taken.append('clock')
+        return counts[source, 'unreadable'] == len(junk) and (taken or kind is TFMessage)
+
+    bench.until(taken_all, 'all that was sent')
+    assert motor.session.news[f'{topic} unreadable'].startswith(
+        f'{topic}: a message cannot be read ('
+    )
     statuses = {s.name: s for s in motor.diagnostics._statuses()}
-    assert ('imu unreadable', '1') in [
-        (v.key, v.value) for v in statuses['motor: mount rate'].values
+    assert (f'{source} unreadable', str(len(junk))) in [
+        (v.key, v.value) for v in statuses[f'motor: {status}'].values
     ]
+
+
+def test_a_message_too_long_is_not_looked_at(make_bench):
+    bench = make_bench()
+    publisher = bench.peer.create_publisher(Float64MultiArray, '/motor/commands', 10)
+    bench.until(lambda: publisher.get_subscription_count() > 0, 'a reader')
+    publisher.publish(Float64MultiArray(data=[0.0] * 100_000))
+    counts = bench.motor.session.counts
+    bench.until(lambda: bench.motor._read() or counts['commands', 'unreadable'], 'the refusal')
+    assert bench.motor.session.news['/motor/commands unreadable'] == (
+        '/motor/commands: a message cannot be read (800020 bytes, more than 524288); not used'
+    )
 
 
 @pytest.mark.parametrize(('sec', 'nanosec'), [(-5, 0), (7, 4_000_000_000)])

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
+import filled  # noqa: E402
 from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3Stamped, WrenchStamped  # noqa: E402
-from mime_motor_ros import messages  # noqa: E402
 from offline import outcomes, values_for  # noqa: E402
 from player import Player  # noqa: E402
 import rclpy  # noqa: E402
@@ -49,27 +49,27 @@ def expected(made, mount):
     fills = {
         'motor/reaction': (
             WrenchStamped,
-            lambda m, o: messages.put_wrench(m, o.stamp_ns, mount, o.reaction()),
+            lambda m, o: filled.wrench(m, o.stamp_ns, mount, o.reaction()),
         ),
         'motor/mount_wrench': (
             WrenchStamped,
-            lambda m, o: messages.put_wrench(m, o.stamp_ns, mount, o.mount_wrench()),
+            lambda m, o: filled.wrench(m, o.stamp_ns, mount, o.mount_wrench()),
         ),
         'motor/momentum': (
             Vector3Stamped,
-            lambda m, o: messages.put_vector(m, o.stamp_ns, mount, o.momentum()),
+            lambda m, o: filled.vector(m, o.stamp_ns, mount, o.momentum()),
         ),
-        'joint_states': (JointState, lambda m, o: messages.put_joints(m, o, ['wheel_joint'])),
-        'motor/wheel/spin': (Float64, lambda m, o: messages.put_number(m, o.steps[0].state.spin)),
+        'joint_states': (JointState, lambda m, o: filled.joints(m, o, ['wheel_joint'])),
+        'motor/wheel/spin': (Float64, lambda m, o: filled.number(m, o.steps[0].state.spin)),
         'motor/wheel/rotor_twist': (
             TwistStamped,
-            lambda m, o: messages.put_angular(
+            lambda m, o: filled.angular(
                 m, o.stamp_ns, mount, o.in_mount(o.steps[0].rotor_angular_velocity)
             ),
         ),
         'motor/wheel/asymmetry_next': (
             InertiaStamped,
-            lambda m, o: messages.put_inertia(
+            lambda m, o: filled.inertia(
                 m, o.stamp_ns, mount, o.tensor_in_mount(o.steps[0].asymmetry_next)
             ),
         ),

@@ -3,10 +3,12 @@
 from math import nan
 import struct
 
+import filled
 from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3Stamped, WrenchStamped
 from mime_motor_ros import messages, wire
 from mime_motor_ros.model import MotorState, Pose, Step, Wrench
 from mime_motor_ros.session import Outcome
+import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
@@ -54,10 +56,10 @@ def outcome(motors):
 @pytest.mark.parametrize(
     ('kind', 'form', 'numbers', 'put', 'value'),
     [
-        (WrenchStamped, '6d', messages.wrench_numbers, messages.put_wrench, WRENCH),
-        (Vector3Stamped, '3d', tuple, messages.put_vector, VECTOR),
-        (TwistStamped, '3d', tuple, messages.put_angular, VECTOR),
-        (InertiaStamped, '6d', messages.inertia_numbers, messages.put_inertia, TENSOR),
+        (WrenchStamped, '6d', messages.wrench_numbers, filled.wrench, WRENCH),
+        (Vector3Stamped, '3d', tuple, filled.vector, VECTOR),
+        (TwistStamped, '3d', tuple, filled.angular, VECTOR),
+        (InertiaStamped, '6d', messages.inertia_numbers, filled.inertia, TENSOR),
     ],
 )
 def test_a_filled_template_is_what_ros_makes_of_the_object(frame, kind, form, numbers, put, value):
@@ -65,6 +67,14 @@ def test_a_filled_template_is_what_ros_makes_of_the_object(frame, kind, form, nu
     message = kind()
     put(message, STAMP, frame, value)
     assert_same(template.filled(SECONDS, numbers(value)), message)
+
+
+@pytest.mark.parametrize('number', [3, np.float32(0.1), np.float64(0.1), np.int32(-2)])
+def test_T57_every_kind_of_number_goes_out_as_a_double_to_the_bit(number):
+    template = wire.Template(serialize_message(WrenchStamped()), '6d', True)
+    message = deserialize_message(template.filled(SECONDS, (number,) * 6), WrenchStamped)
+    for part in (message.wrench.force, message.wrench.torque):
+        assert (part.x, part.y, part.z) == (float(number),) * 3
 
 
 @pytest.mark.parametrize('motors', [1, 2, 5])
@@ -75,7 +85,7 @@ def test_so_are_joint_states(motors):
     n = motors
     template = wire.Template(serialize_message(example), f'{n}dQ{n}dQ{n}d', True)
     message = JointState()
-    messages.put_joints(message, outcome(motors), names)
+    filled.joints(message, outcome(motors), names)
     assert_same(template.filled(SECONDS, messages.joint_numbers(outcome(motors))), message)
 
 
