@@ -150,7 +150,7 @@ WRONG = [  # what is given, what is said
     ({'rate': [1.0]}, f'{RATE} [1.0].'),
     ({'rate': True}, f'{RATE} True.'),
     ({'publish_rate': -1.0}, 'publish_rate must be >= 0 Hz and <= 10000 Hz, got -1.0.'),
-    ({'pose_timeout': INF}, 'pose_timeout must be finite and >= 0 s, got inf.'),
+    ({'pose_timeout': INF}, 'pose_timeout must be finite and > 0 s, got inf.'),
     ({'max_gap': 0.0}, 'max_gap must be > 0 s and <= 60 s, got 0.0.'),
     ({'publish_tf': 1}, 'publish_tf must be true or false, got 1.'),
     (
