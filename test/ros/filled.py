@@ -1,6 +1,9 @@
 """Messages filled attribute by attribute: what the bytes of ``wire`` are compared with."""
 
 from array import array
+from math import cos, sin
+
+from geometry_msgs.msg import TransformStamped
 
 
 def head(msg, stamp_ns, frame):
@@ -47,3 +50,13 @@ def joints(msg, outcome, names):
     msg.position = array('d', [step.state.angle for step in outcome.steps])
     msg.velocity = array('d', [step.relative_speed for step in outcome.steps])
     msg.effort = array('d', outcome.torques)
+
+
+def rotor(msg, outcome, stator, rotor):
+    """Fill a TFMessage with the turn of a rotor about the z of its stator."""
+    transform = TransformStamped(child_frame_id=rotor)
+    head(transform, outcome.stamp_ns, stator)
+    half = 0.5 * outcome.steps[0].state.angle
+    turn, s = transform.transform.rotation, sin(half)
+    turn.x, turn.y, turn.z, turn.w = s * 0.0, s * 0.0, s, cos(half)
+    msg.transforms = [transform]
