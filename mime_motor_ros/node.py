@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
+from copy import copy
 import gc
 import struct
 import sys
@@ -112,7 +113,7 @@ class Output:
         self._publisher = node.create_publisher(
             type(example),
             topic,
-            OUTPUT,
+            copy(OUTPUT),  # rclpy writes overrides into the profile that it is given
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
         )
         self._template = Template(serialize_message(example), form, hasattr(example, 'header'))
@@ -307,7 +308,7 @@ class MotorNode(Node):
             kind,
             topic,
             lambda _: None,
-            qos,
+            copy(qos),
             callback_group=self._polled,
             qos_overriding_options=options,
         )

@@ -547,6 +547,23 @@ def test_enable_false_lets_the_rotor_coast(make_bench):
     assert bench.tick(1.03)[0].torques == (0.5,)
 
 
+def test_an_override_of_one_topic_leaves_the_others_alone(make_bench):
+    changed = {
+        'qos_overrides./imu/data.subscription.reliability': 'reliable',
+        'qos_overrides./imu/data.subscription.depth': 7,
+        'qos_overrides./motor/reaction.publisher.depth': 77,
+    }
+    motor = make_bench(rate_source='imu', pose_source='odometry', **changed).motor
+    read = {subscription.topic_name: subscription for _, subscription, _ in motor._inputs}
+    assert read['/imu/data'].qos_profile.reliability == ReliabilityPolicy.RELIABLE
+    assert read['/imu/data'].qos_profile.depth == 7
+    assert read['/odom'].qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
+    assert read['/odom'].qos_profile.depth == 1000
+    depths = {p.topic_name: p.qos_profile.depth for p in motor.publishers}
+    assert depths['/motor/reaction'] == 77
+    assert depths['/motor/mount_wrench'] == depths['/joint_states'] == 10
+
+
 # diagnostics
 
 
