@@ -7,6 +7,7 @@ No arithmetic here.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 import gc
@@ -110,7 +111,7 @@ class Output:
         form: str,
         numbers: Callable[[Outcome], Sequence[float]],
     ) -> None:
-        self._publisher = node.create_publisher(
+        self.publisher = node.create_publisher(
             type(example),
             topic,
             copy(OUTPUT),  # rclpy writes overrides into the profile that it is given
@@ -122,11 +123,11 @@ class Output:
 
     def look(self) -> None:
         """See whether anybody subscribes."""
-        self.read = self._publisher.get_subscription_count() > 0
+        self.read = self.publisher.get_subscription_count() > 0
 
     def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
         """Publish what the outcome gives."""
-        self._publisher.publish(self._template.filled(stamp, self._numbers(outcome)))
+        self.publisher.publish(self._template.filled(stamp, self._numbers(outcome)))
 
 
 class MotorNode(Node):
@@ -155,8 +156,9 @@ class MotorNode(Node):
         self._looked = -1.0
         self._sent: dict[int, None] = {}  # stamps of our transforms, the newest 4096
         self._foreign: dict[str, float] = {}
-        self._inputs: list[tuple[str, Any, Callable[[bytes], Sequence[Any]]]] = []
-        self._outputs: list[Output] = []
+        self.inputs: list[tuple[str, Any, Callable[[bytes], Sequence[Any]]]] = []
+        self.received: Counter[str] = Counter()  # messages by source, refused ones among them
+        self.outputs: list[Output] = []
         self._create_inputs()
         self._create_outputs()
         self._create_services()
@@ -312,7 +314,7 @@ class MotorNode(Node):
             callback_group=self._polled,
             qos_overriding_options=options,
         )
-        self._inputs.append((source, subscription, read))
+        self.inputs.append((source, subscription, read))
 
     def _create_outputs(self) -> None:
         chosen = self.session.settings
@@ -324,7 +326,7 @@ class MotorNode(Node):
         self._output(Vector3Stamped, '~/momentum', '3d', Outcome.momentum)
         n, still = len(names), [0.0] * len(names)
         joints = JointState(name=names, position=still, velocity=still, effort=still)
-        self._outputs.append(
+        self.outputs.append(
             Output(self, 'joint_states', joints, f'{n}dQ{n}dQ{n}d', messages.joint_numbers)
         )
         for i, motor in enumerate(chosen.motors):
@@ -346,7 +348,7 @@ class MotorNode(Node):
 
     def _create_outputs_of(self, i: int, own: str) -> None:
         spin = Output(self, f'{own}/spin', Float64(), 'd', lambda o: (o.steps[i].state.spin,))
-        self._outputs.append(spin)
+        self.outputs.append(spin)
         self._output_wrench(f'{own}/reaction', lambda o: o.reaction(i))
         self._output_wrench(f'{own}/mount_wrench', lambda o: o.mount_wrench(i))
         self._output(Vector3Stamped, f'{own}/momentum', '3d', lambda o: o.momentum(i))
@@ -379,7 +381,7 @@ class MotorNode(Node):
     def _output(self, kind: Any, topic: str, form: str, numbers: Callable[[Outcome], Any]) -> None:
         """Add an output in mount axes."""
         example = kind(header=Header(frame_id=self.session.settings.mount_frame))
-        self._outputs.append(Output(self, topic, example, form, numbers))
+        self.outputs.append(Output(self, topic, example, form, numbers))
 
     def _output_wrench(self, topic: str, of: Callable[[Outcome], Wrench]) -> None:
         self._output(WrenchStamped, topic, '6d', lambda o: messages.wrench_numbers(of(o)))
@@ -459,7 +461,7 @@ class MotorNode(Node):
     def _read(self) -> list[Any]:
         """Return what has arrived on all topics, in the order of the topics."""
         arrived: list[Any] = []
-        for source, subscription, read in self._inputs:
+        for source, subscription, read in self.inputs:
             arrived += self._taken(source, subscription, read)
         return arrived
 
@@ -479,6 +481,7 @@ class MotorNode(Node):
                 if message is None:
                     break
                 data = message[0]
+                self.received[source] += 1
                 size += len(data)
                 try:
                     if len(data) > MOST_BYTES:
@@ -500,7 +503,7 @@ class MotorNode(Node):
     def _look(self, now: float) -> None:
         if now - self._looked >= LOOK_FOR_READERS:
             self._looked = now
-            for output in self._outputs:
+            for output in self.outputs:
                 output.look()
 
     def _send_stators(self, now_ns: int) -> None:
@@ -520,7 +523,7 @@ class MotorNode(Node):
         start, stamp = outcome.start_ns, outcome.stamp_ns
         if self._publish_grid is None or self._publish_grid.crossed(start, stamp):
             seconds = divmod(stamp, NANOSECONDS)
-            for output in self._outputs:
+            for output in self.outputs:
                 if output.read:
                     output.send(outcome, seconds)
         if self._tf is not None and (self._tf_grid is None or self._tf_grid.crossed(start, stamp)):

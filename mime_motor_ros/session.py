@@ -68,6 +68,8 @@ MOST_WAITING = 16_384
 """Samples of the mount's pose or rate: the longest ``settle`` at 3 kHz."""
 MOST_HELD = 4096
 """Samples of one command or load, and inputs of all kinds before the first clock."""
+MESSAGES = ('imu', 'twist', 'odometry')
+"""The sources of the mount's rate that are messages of their own."""
 USUAL = frozenset({'late', 'repeated'})
 """What is counted but not worth a line: two drivers in three repeat a stamp now and then."""
 
@@ -151,6 +153,7 @@ class Session:
     counts : Counter of (input, reason) for all that was refused, late or repeated
     gaps, jumps, steps, caught_up : what has happened to time so far
     waiting : why the last step due was not taken, '' when it was
+    lacking : which input was not there for it, 'mount pose' or 'mount rate', '' when neither
     news : what is to be said, by kind; the edge takes it out and decides how often
 
     """
@@ -163,6 +166,7 @@ class Session:
         self.news: dict[str, str] = {}
         self.steps = self.caught_up = self.gaps = self.jumps = 0
         self.waiting = 'nothing yet'
+        self.lacking = ''
         self.paused = False
         self.enabled = True
         self.pose_stamp: int | None = None
@@ -486,6 +490,7 @@ class Session:
         """Say that steps wait for a rate message, once it is overdue."""
         silent = self._now - self.settings.settle - (self._rate.stamp or self._began)
         if silent > self.settings.rate_timeout:
+            self.lacking = 'mount rate'
             self.waiting = (
                 f'no {self.settings.rate_source} message to step on for '
                 f'{silent / NANOSECONDS:.3f} s'
@@ -496,6 +501,8 @@ class Session:
             stream.read(time_ns)
         self._end = time_ns
         self._seen.clear()
+        if self.settings.rate_source in MESSAGES:  # whether or not a step can use it
+            self.rate_stamp = self._rate.stamp
 
     def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Outcome | None:
         """Take the step that ends at a stamp, or say in ``waiting`` why there is none."""
@@ -503,6 +510,7 @@ class Session:
         mount, rate = self._mount(stamp_ns), None
         if mount is not None:
             rate = self._mount_rate(stamp_ns, mount)
+        self.lacking = 'mount pose' if mount is None else 'mount rate' if rate is None else ''
         if self.paused:
             self.waiting = 'paused by ~/pause'
         if mount is None or rate is None or self.paused:

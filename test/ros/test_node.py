@@ -4,7 +4,6 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import (
     InertiaStamped,
-    TransformStamped,
     TwistStamped,
     Vector3Stamped,
     WrenchStamped,
@@ -23,6 +22,7 @@ from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
+from wire_messages import imu, stamp, tf
 
 pytestmark = pytest.mark.ros
 
@@ -49,28 +49,6 @@ PER_MOTOR = {
     'asymmetry_next': InertiaStamped,
     'spin': Float64,
 }
-
-
-def stamp(seconds):
-    ns = round(seconds * 1e9)
-    return Time(sec=ns // 10**9, nanosec=ns % 10**9)
-
-
-def imu(seconds, rate, frame='base_link'):
-    message = Imu()
-    message.header.stamp, message.header.frame_id = stamp(seconds), frame
-    message.angular_velocity.x, message.angular_velocity.y, message.angular_velocity.z = rate
-    return message
-
-
-def tf(seconds, parent, child, xyz=(0.0, 0.0, 0.0), xyzw=(0.0, 0.0, 0.0, 1.0)):
-    transform = TransformStamped()
-    transform.header.stamp, transform.header.frame_id = stamp(seconds), parent
-    transform.child_frame_id = child
-    t, r = transform.transform.translation, transform.transform.rotation
-    t.x, t.y, t.z = xyz
-    r.x, r.y, r.z, r.w = xyzw
-    return TFMessage(transforms=[transform])
 
 
 def vector(v):
@@ -265,9 +243,9 @@ def test_nothing_is_built_for_a_topic_nobody_reads(make_bench, monkeypatch):
     bench = make_bench(**STILL)
     bench.hear(Float64, 'motor/wheel/spin')
     built = []
-    for output in bench.motor._outputs:
+    for output in bench.motor.outputs:
 
-        def fill(*args, real=output._numbers, name=output._publisher.topic_name):
+        def fill(*args, real=output._numbers, name=output.publisher.topic_name):
             built.append(name)
             return real(*args)
 
@@ -554,7 +532,7 @@ def test_an_override_of_one_topic_leaves_the_others_alone(make_bench):
         'qos_overrides./motor/reaction.publisher.depth': 77,
     }
     motor = make_bench(rate_source='imu', pose_source='odometry', **changed).motor
-    read = {subscription.topic_name: subscription for _, subscription, _ in motor._inputs}
+    read = {subscription.topic_name: subscription for _, subscription, _ in motor.inputs}
     assert read['/imu/data'].qos_profile.reliability == ReliabilityPolicy.RELIABLE
     assert read['/imu/data'].qos_profile.depth == 7
     assert read['/odom'].qos_profile.reliability == ReliabilityPolicy.BEST_EFFORT
@@ -584,6 +562,7 @@ def test_diagnostics_have_one_status_for_each_thing_that_can_fail(make_bench):
             'stepping',
             'time',
             'transforms',
+            'outputs',
             'wheel',
         )
     ]
