@@ -26,7 +26,12 @@ from geometry_msgs.msg import (
     WrenchStamped,
 )
 from nav_msgs.msg import Odometry
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError, RMWError, UnknownROSArgsError
 from rclpy.callback_groups import CallbackGroup
@@ -51,7 +56,7 @@ from .arguments import plain_line
 from .diagnostics import Diagnostics
 from .errors import MotorError, ParameterError
 from .model import Wrench
-from .scheduling import standing_back
+from .scheduling import adopt, standing_back
 from .session import Outcome, Session
 from .settings import check_names, motor_names, parameters, plain, settings
 from .stopping import Stop
@@ -77,6 +82,7 @@ UNREADABLE = (ValueError, OverflowError, struct.error, RMWError)
 REFUSED = (MotorError, ParameterException, NameValidationException, RCLError, UnknownROSArgsError)
 QUALITIES = {'depth': None, 'history': HistoryPolicy, 'reliability': ReliabilityPolicy}
 LONGEST_SLEEP = 50_000_000  # [ns]
+COLLECT_EVERY = 1.0  # [s], where the collector is off: what rclpy leaves in circles
 LOOK_FOR_READERS = 0.05  # [s] between looks at who subscribes
 
 
@@ -196,6 +202,12 @@ class MotorNode(Node):
                 descriptor.floating_point_range = [
                     FloatingPointRange(
                         from_value=max(parameter.low, -most), to_value=min(parameter.high, most)
+                    )
+                ]
+            elif type(parameter.default) is int:
+                descriptor.integer_range = [
+                    IntegerRange(
+                        from_value=int(parameter.low), to_value=int(parameter.high), step=1
                     )
                 ]
             self.declare_parameter(
@@ -620,6 +632,11 @@ def serve(stop: Stop, args: list[str] | None = None) -> int:
         gc.collect()
         gc.freeze()  # looking through all that has been imported again would take 20 ms
         with Served(node) as served:
+            chosen = node.session.settings
+            for refused in adopt(chosen):
+                node.get_logger().warning(refused)
+            if not chosen.collect_garbage:
+                gc.disable()
             loop(node, stop, served)
         return 0
     except REFUSED as error:
@@ -684,6 +701,7 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
     clock moves by messages: then it wakes at the rate on a steady clock and the steps follow.
     """
     steady = Clock(clock_type=ClockType.STEADY_TIME)
+    collected = time.monotonic()
     last = None  # the tick up to which cycles have been made, and of which clock
     while not stop:
         if served.failure is not None:
@@ -705,3 +723,6 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
             node.diagnostics.woke(now_ns - due_ns)
         last = clock, node.grid.tick(now_ns - settle)
         node.cycle()
+        if not gc.isenabled() and time.monotonic() - collected > COLLECT_EVERY:
+            gc.collect()
+            collected = time.monotonic()

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+import ctypes
 import os
+
+from .settings import Settings
+
+MCL_CURRENT, MCL_FUTURE = 1, 2  # of <sys/mman.h> on Linux
 
 
 @contextmanager
@@ -27,3 +32,52 @@ def standing_back() -> Iterator[None]:
     finally:
         with suppress(OSError):
             os.sched_setscheduler(0, ordinary, os.sched_param(0))
+
+
+def adopt(settings: Settings) -> list[str]:
+    """
+    Take up the habits of a real-time loop that the settings ask for, in the thread that calls.
+
+    Returns
+    -------
+    What the process may not do, one line each, with what would allow it; the loop runs anyway.
+
+    """
+    refused = []
+    if settings.cpus:
+        try:
+            os.sched_setaffinity(0, settings.cpus)
+        except OSError as error:
+            have = ','.join(map(str, sorted(os.sched_getaffinity(0))))
+            refused.append(
+                f'cpus {_listed(settings.cpus)} cannot be had ({error.strerror}): '
+                f'this process may use {have}; it uses those'
+            )
+    if settings.priority:
+        try:  # threads that this one starts later do not get it
+            policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(0, policy, os.sched_param(settings.priority))
+        except OSError as error:
+            refused.append(
+                f'priority {settings.priority} cannot be had ({error.strerror}): allow it by '
+                'rtprio in /etc/security/limits.conf or CAP_SYS_NICE; the loop runs as an '
+                'ordinary thread'
+            )
+    if settings.lock_memory and (why := _lock_memory()):
+        refused.append(
+            f'lock_memory cannot be had ({why}): allow it by memlock unlimited in '
+            '/etc/security/limits.conf or CAP_IPC_LOCK; memory may be paged out'
+        )
+    return refused
+
+
+def _lock_memory() -> str:
+    """Lock what the process has and will have; return why it may not."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mlockall(MCL_CURRENT | MCL_FUTURE):
+        return os.strerror(ctypes.get_errno())
+    return ''
+
+
+def _listed(cores: tuple[int, ...]) -> str:
+    return ','.join(map(str, cores))

@@ -22,6 +22,7 @@ from .vector import Quaternion
 
 MOST_MOTORS = 64
 FASTEST = 10_000.0  # [Hz]
+HIGHEST_PRIORITY = 99
 LONGEST_GAP = 60.0  # [s]
 LONGEST_SETTLE = 5.0  # [s], for which the session keeps what comes meanwhile
 RATE_SOURCES = ('imu', 'twist', 'odometry', 'tf', 'zero')
@@ -165,6 +166,23 @@ NODE = (
         choices=('hold', 'reset'),
         live=True,
     ),
+    Parameter(
+        'priority',
+        0,
+        '',
+        'SCHED_FIFO priority of the loop, 0 = an ordinary thread',
+        f'a whole number from 0 to {HIGHEST_PRIORITY}',
+        0,
+        HIGHEST_PRIORITY,
+    ),
+    Parameter('cpus', '', '', "cores the loop keeps to, as '0,2-3'; empty = any"),
+    Parameter('lock_memory', False, '', 'keep the memory of the process from being paged out'),
+    Parameter(
+        'collect_garbage',
+        True,
+        '',
+        "Python's garbage collector at any time, or (false) once a second behind a step",
+    ),
 )
 
 MOTOR = (
@@ -268,6 +286,10 @@ class Settings:
     max_gap: int
     settle: int
     on_time_jump: str
+    priority: int = 0
+    cpus: tuple[int, ...] = ()
+    lock_memory: bool = False
+    collect_garbage: bool = True
     remarks: tuple[str, ...] = ()
     """What a user should know about these values, one line each."""
 
@@ -322,10 +344,19 @@ def settings(values: Mapping[str, Any] | None = None) -> Settings:
             'publish_tf',
             'rate_source',
             'on_time_jump',
+            'priority',
+            'lock_memory',
+            'collect_garbage',
         )
     }
     return Settings(
-        motors=made, pose_source=pose, remarks=tuple(remarks), **frame, **durations, **same
+        motors=made,
+        pose_source=pose,
+        cpus=_cores(value['cpus']),
+        remarks=tuple(remarks),
+        **frame,
+        **durations,
+        **same,
     )
 
 
@@ -392,6 +423,8 @@ def plain(parameter: Parameter, value: Any) -> Any:
         return _numbers(parameter, value)
     if kind is tuple:
         return motor_names(value)
+    if kind is int:
+        return _count(parameter, value)
     rule = parameter.rule or f'a finite number [{parameter.unit}]'
     number = _number(value)
     low = parameter.low < number if parameter.above else parameter.low <= number
@@ -433,7 +466,27 @@ def _numbers(parameter: Parameter, value: Any) -> tuple[float, ...]:
     return numbers
 
 
+def _count(parameter: Parameter, value: Any) -> int:
+    whole = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (whole and parameter.low <= value <= parameter.high and value == int(value)):
+        raise ParameterError(parameter.name, parameter.rule, _shown(value))
+    return int(value)
+
+
+def _cores(text: str) -> tuple[int, ...]:
+    """Return the cores that a text as '0,2-3' means."""
+    cores: set[int] = set()
+    for part in text.split(',') if text else ():
+        match = re.fullmatch(r'([0-9]{1,4})(?:-([0-9]{1,4}))?', part.strip())
+        if not match or int(match[2] or match[1]) < int(match[1]):
+            raise ParameterError('cpus', "numbers of cores as '0,2-3', or empty", repr(text))
+        cores.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(sorted(cores))
+
+
 def _text(parameter: Parameter, value: Any) -> str:
+    if parameter.name == 'cpus' and type(value) is int:
+        value = str(value)  # YAML makes a number of one core
     if not isinstance(value, str):
         raise ParameterError(parameter.name, 'a text', _shown(value), 'Put it in quotes.')
     if parameter.choices and value not in parameter.choices:

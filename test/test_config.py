@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 import re
 
-from mime_motor_ros.settings import parameters, settings
+from mime_motor_ros.settings import NODE, parameters, settings
 import pytest
 
 yaml = pytest.importorskip('yaml')
@@ -90,8 +90,10 @@ def test_every_number_is_written_as_a_float(name):
             if not isinstance(item, (str, bool)):
                 yield item
 
+    whole = {parameter.name for parameter in NODE if type(parameter.default) is int}
     for key, value in values(name).items():
-        assert all(isinstance(x, float) for x in numbers(value)), key
+        kind = int if key in whole else float
+        assert all(isinstance(x, kind) for x in numbers(value)), key
     # What Python reads as a float ROS must not read as a text, and the reverse: 1e-4 without a
     # point is a text to one of the two.
     text = (CONFIG / name).read_text(encoding='utf-8')

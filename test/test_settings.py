@@ -69,6 +69,18 @@ BAD = [
     ('max_gap', 60.1, 'max_gap must be > 0 s and <= 60 s, got 60.1.'),
     ('settle', INF, 'settle must be >= 0 s and <= 5 s, got inf.'),
     ('settle', 5.1, 'settle must be >= 0 s and <= 5 s, got 5.1.'),
+    ('priority', -1, 'priority must be a whole number from 0 to 99, got -1.'),
+    ('priority', 100, 'priority must be a whole number from 0 to 99, got 100.'),
+    ('priority', 1.5, 'priority must be a whole number from 0 to 99, got 1.5.'),
+    ('priority', NAN, 'priority must be a whole number from 0 to 99, got nan.'),
+    ('priority', True, 'priority must be a whole number from 0 to 99, got True.'),
+    ('priority', 'high', "priority must be a whole number from 0 to 99, got 'high'."),
+    ('cpus', '0,x', "cpus must be numbers of cores as '0,2-3', or empty, got '0,x'."),
+    ('cpus', '3-1', "cpus must be numbers of cores as '0,2-3', or empty, got '3-1'."),
+    ('cpus', '1,', "cpus must be numbers of cores as '0,2-3', or empty, got '1,'."),
+    ('cpus', 1.5, 'cpus must be a text, got 1.5. Put it in quotes.'),
+    ('lock_memory', 1, 'lock_memory must be true or false, got 1.'),
+    ('collect_garbage', 'no', "collect_garbage must be true or false, got 'no'."),
     ('wheel.inertia', 0.0, 'wheel.inertia must be finite and > 0 kg m^2, got 0.0.'),
     ('wheel.inertia', -1, 'wheel.inertia must be finite and > 0 kg m^2, got -1.'),
     ('wheel.inertia', NAN, 'wheel.inertia must be finite and > 0 kg m^2, got nan.'),
@@ -283,6 +295,11 @@ def test_T46_a_name_that_resembles_none_of_ours_is_somebody_elses():
         'other.node',
     ]
     settings({'joy_vendor': 1, 'other.node': 2})
+
+
+def test_cores_are_given_as_taskset_takes_them():
+    for text, cores in (('', ()), ('1', (1,)), (1, (1,)), ('0,2-4, 3', (0, 2, 3, 4))):
+        assert settings({'cpus': text}).cpus == cores
 
 
 def test_T47_of_several_values_one_wrong_one_refuses_all():
