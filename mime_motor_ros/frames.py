@@ -4,7 +4,8 @@ The tree of frames: transforms in, poses of frames in each other out, as of tf2 
 One rule is not tf2's: the same transforms give the same answers, to the bit, in whatever order
 they came. What is kept hangs on stamps and contents alone. Of moving transforms of one frame and
 one stamp it is the greater as a tuple (parent, position, orientation); of static ones that of the
-latest stamp, then the greater; and a frame with a static transform is static.
+latest stamp, then the greater; and of a frame that is sent as both the moving ones hold from
+the first of them on, so that nothing latched can take the place of what is alive.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ STAMP = attrgetter('stamp')
 
 
 class Edge:
-    """What is known of one child: a static transform or, by their stamps, at least one moving."""
+    """What is known of one child: a static transform or, by their stamps, moving ones, or both."""
 
     __slots__ = ('fixed', 'fixed_by', 'samples')
 
@@ -50,7 +51,8 @@ class Edge:
     def fix(self, sample: Sample) -> str:
         """Take a static transform."""
         if self.fixed_by is not None and greater(self.fixed_by, sample) is self.fixed_by:
-            return 'repeated'
+            same = sample[1:] == self.fixed_by[1:]
+            return 'repeated' if same else 'old'
         self.fixed_by, self.fixed = sample, sample._replace(stamp=FOREVER)
         return 'inserted'
 
@@ -83,18 +85,22 @@ class Edge:
         i = self.count(until_ns)
         return self.samples[i - 1] if i else None
 
+    def newest(self, until_ns: int) -> Sample | None:
+        """Return the newest moving transform at or before a time, else the static one."""
+        return self.moving(until_ns) or self.fixed
+
     def at(self, time_ns: int, until_ns: int) -> Sample | None:
         """
         Return the transform at a time, read from those at or before ``until_ns``.
 
         Between two of one parent it is interpolated, between two of different parents the older
-        one holds, outside of all there is none.
+        one holds, before all it is the static one, if there is one; behind all there is none.
         """
-        if self.fixed is not None:
-            return self.fixed
         i = self.count(time_ns)
-        before = self.samples[i - 1] if i else None
-        if before is None or before.stamp == time_ns:
+        if not i:
+            return self.fixed
+        before = self.samples[i - 1]
+        if before.stamp == time_ns:
             return before
         after = self.samples[i] if i < len(self.samples) else None
         if after is None or after.stamp > until_ns:
@@ -138,8 +144,9 @@ class FrameTree:
 
         Returns
         -------
-        'inserted'; 'repeated': of this stamp there was one, the greater is kept; 'old': further
-        back from the newest of this child than is remembered; 'full': no room for a new name.
+        'inserted'; 'repeated': of this stamp there was one, the greater is kept, or a static one
+        says nothing new; 'old': further back from the newest of this child than is remembered,
+        or a static one of an earlier stamp than the one that is kept; 'full': no room for a name.
 
         """
         names = self._names
@@ -162,6 +169,11 @@ class FrameTree:
         for child, sample in kept.items():
             self.insert(-1, sample.parent, child, sample.pose, static=True)
 
+    def is_both(self, child: str) -> bool:
+        """Tell whether a frame is sent as static and as moving."""
+        edge = self._edges.get(child)
+        return edge is not None and edge.fixed is not None and bool(edge.samples)
+
     def frames(self) -> list[str]:
         """Return the names of all frames known, sorted."""
         return sorted(self._names)
@@ -182,9 +194,7 @@ class FrameTree:
         """
         if target == source:
             return None, IDENTITY
-        up, down = self._chain(
-            target, source, until_ns, lambda edge: edge.fixed or edge.moving(until_ns)
-        )
+        up, down = self._chain(target, source, until_ns, lambda edge: edge.newest(until_ns))
         stamps = [sample.stamp for sample in up + down if sample.stamp != FOREVER]
         if not stamps:
             return None, joined(up, down)
@@ -202,7 +212,7 @@ class FrameTree:
         """
         if target == source:  # as in tf2 even of a frame never heard of
             edge = self._edges.get(target)
-            moves = at_ns == 0 and edge is not None and edge.fixed is None
+            moves = at_ns == 0 and edge is not None and bool(edge.samples)
             return (self.newest_stamp(target, FOREVER) or 0) if moves else at_ns, IDENTITY
         if at_ns == 0:
             common, pose = self.newest(target, source, FOREVER)

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from .energy import Energy
 from .errors import FrameError
-from .frames import FrameTree
+from .frames import FOREVER, FrameTree
 from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
 from .model import advance, compose, Pose, Step, StepInputs, Wrench
 from .settings import Settings
@@ -63,7 +63,11 @@ WORDS = {
     'old': 'older than one already used',
     'late': 'behind the step that should have read it',
     'full': 'more are waiting than are kept',
+    'frames': 'there are more frames than are remembered',
 }
+TREE_FULL = {'full': 'frames', 'inserted': ''}
+"""What the tree of frames answers, in the words of here, where they differ."""
+BEFORE_ZERO = 'stamp {} ns is before the zero of every clock'
 MOST_WAITING = 16_384
 """Samples of the mount's pose or rate: the longest ``settle`` at 3 kHz."""
 MOST_HELD = 4096
@@ -286,9 +290,12 @@ class Session:
             return
         pose = Pose(_finite(item.position), _unit(item.orientation))
         if item.static:
+            if item.stamp < 0:
+                raise Refused('stamp', BEFORE_ZERO.format(item.stamp))
             answer = self.frames.insert(item.stamp or self._now, parent, child, pose, True)
-            # Latched and sent again and again: neither a repeat nor an old stamp means anything.
-            self._answers.append('full' if answer == 'full' else '')
+            self._say_both(child)
+            # Latched and sent again and again: that it says nothing new means nothing.
+            self._answers.append('' if answer == 'repeated' else TREE_FULL.get(answer, answer))
             return
         stamp = self._stamp(item.stamp)
         if child not in self._seen:
@@ -300,7 +307,16 @@ class Session:
         answer = self.frames.insert(stamp, parent, child, pose)
         if answer == 'full':
             del self._seen[child]  # or a flood of names would stay here
-        self._answered('' if answer == 'inserted' else answer, stamp)
+        self._say_both(child)
+        self._answered(TREE_FULL.get(answer, answer), stamp)
+
+    def _say_both(self, child: str) -> None:
+        if self.frames.is_both(child):
+            self._once(
+                f'both {child}',
+                f'frame {child!r} is sent as static and as moving: the moving ones are used. '
+                'Let one publisher alone place it',
+            )
 
     def _take_imu(self, item: Imu) -> None:
         frame = self._frame(item.frame)
@@ -350,6 +366,8 @@ class Session:
                 f'no joint {unknown[0]!r}, there are '
                 + ', '.join(motor.joint for motor in self.settings.motors),
             )
+        if len({self._index[name] for name in item.names}) < len(item.names):
+            raise Refused('name', 'a motor is named twice')
         _finite(item.torques)
         for name, torque in zip(item.names, item.torques, strict=True):
             self._offer(self._commands[self._index[name]], item.stamp, torque)
@@ -377,9 +395,9 @@ class Session:
             # After the steps already taken, so that it is read by the next one.
             return max(self._now, self._end + 1)
         if stamp < 0:
-            raise Refused('stamp', f'stamp {stamp} ns is before the zero of every clock')
+            raise Refused('stamp', BEFORE_ZERO.format(stamp))
         if stamp - self._now > self.settings.max_gap:
-            ahead = (stamp - self._now) / NANOSECONDS
+            ahead = min(stamp - self._now, FOREVER) / NANOSECONDS
             raise Refused('future', f'stamp is {ahead:.3f} s ahead of the clock')
         return stamp
 

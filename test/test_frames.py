@@ -286,7 +286,8 @@ def test_of_one_stamp_the_greater_is_kept_in_either_order():
 def test_a_static_transform_is_replaced_by_a_later_one_only():
     tree = FrameTree()
     assert tree.insert(5, 'base', 'imu', at(1.0), static=True) == 'inserted'
-    assert tree.insert(4, 'base', 'imu', at(9.0), static=True) == 'repeated'
+    assert tree.insert(4, 'base', 'imu', at(1.0), static=True) == 'repeated'
+    assert tree.insert(4, 'base', 'imu', at(9.0), static=True) == 'old'
     assert tree.newest('base', 'imu', 1) == (None, at(1.0))
     assert tree.insert(6, 'mast', 'imu', at(2.0), static=True) == 'inserted'
     assert tree.newest('mast', 'imu', 1) == (None, at(2.0))
@@ -294,13 +295,19 @@ def test_a_static_transform_is_replaced_by_a_later_one_only():
         tree.newest('base', 'imu', 1)
 
 
-def test_a_frame_with_a_static_transform_is_static():
+def test_of_a_frame_sent_as_static_and_as_moving_the_moving_ones_hold():
     for order in (1, -1):
         tree = FrameTree()
-        for stamp, pose, static in [(5, at(1.0), False), (4, at(2.0), True)][::order]:
+        for stamp, pose, static in [(5, at(1.0), False), (9, at(2.0), True)][::order]:
             tree.insert(stamp, 'base', 'imu', pose, static)
-        assert tree.lookup('base', 'imu', 0) == (0, at(2.0))
-        assert tree.lookup('imu', 'imu', 0) == (0, Pose())
+        assert tree.is_both('imu')
+        assert not tree.is_both('base')
+        assert tree.lookup('base', 'imu', 0) == (5, at(1.0))
+        assert tree.lookup('imu', 'imu', 0) == (5, Pose())
+        assert tree.newest('base', 'imu', 7) == (5, at(1.0))
+        assert tree.newest('base', 'imu', 4) == (None, at(2.0))  # before there was a moving one
+        tree.clear()
+        assert tree.newest('base', 'imu', 7) == (None, at(2.0))
 
 
 def test_clear_forgets_what_moves_and_keeps_what_is_static(tree):

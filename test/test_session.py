@@ -596,11 +596,52 @@ def test_rule_6_a_flood_is_refused_and_the_memory_bounded():
     for k in range(5000):
         session.take(tf(START, 'odom', f'child {k}'), START)
     assert session.counts['imu', 'full'] == 17_000 - 16_384
-    assert session.counts['tf', 'full'] > 0
-    assert session.news['tf full'] == 'tf: more are waiting than are kept; not used'
-    full = session.counts['tf', 'full']
+    assert session.counts['tf', 'frames'] > 0
+    assert session.news['tf frames'] == ('tf: there are more frames than are remembered; not used')
+    full = session.counts['tf', 'frames']
     assert not session.take(tf(START, 'odom', 'another', static=True), START)
-    assert session.counts['tf', 'full'] == full + 1
+    assert session.counts['tf', 'frames'] == full + 1
+
+
+def test_rule_6_a_static_transform_takes_nothing_from_a_mount_that_moves():
+    session = make()
+    play(session, START + 50 * MS)
+    now = START + 50 * MS
+    bogus = tf(now, position=(7.0, 7.0, 7.0), static=True)
+    session.take(bogus, now)
+    assert session.news['both base_link'] == (
+        "frame 'base_link' is sent as static and as moving: the moving ones are used. "
+        'Let one publisher alone place it'
+    )
+    made = play(session, START + 100 * MS)
+    assert [outcome.mount.position[1] for outcome in made] == [0.2] * 5
+    assert session.pose_stamp == START + 100 * MS
+
+
+def test_rule_6_of_static_transforms_the_earlier_is_counted_where_it_says_another_thing():
+    session = make()
+    assert session.take(tf(START, 'base_link', 'imu', (1.0, 0.0, 0.0), static=True), START)
+    assert session.take(tf(START - 1, 'base_link', 'imu', (1.0, 0.0, 0.0), static=True), START)
+    assert not session.take(tf(START - 1, 'base_link', 'imu', (2.0, 0.0, 0.0), static=True), START)
+    assert session.counts['tf', 'old'] == 1
+    assert not session.take(tf(-1, 'base_link', 'imu', static=True), START)
+    assert session.counts['tf', 'stamp'] == 1
+
+
+def test_rule_5_a_stamp_beyond_every_clock_is_refused_in_words():
+    session = make()
+    session.take(imu(START), START)
+    for item in (imu(10**400), tf(10**400), effort(10**400, 1.0)):
+        assert not session.take(item, START)
+    assert session.counts['imu', 'future'] == session.counts['tf', 'future'] == 1
+
+
+def test_rule_6_a_motor_named_twice_in_a_command_is_refused():
+    session = still()
+    session.advance_to(START)
+    both = JointCommand(START, ('wheel', 'wheel_joint'), (1.0, 2.0))
+    assert not session.take(both, START)
+    assert session.counts['joint_command', 'name'] == 1
 
 
 def test_rule_6_while_steps_wait_for_a_rate_the_newest_command_is_kept():
