@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def shortened(text: str, most: int = 500) -> str:
+    """Return a text that may have been sent by anybody, not longer than a line of a log."""
+    return text if len(text) <= most else f'{text[:most]}...'
+
+
 class MotorError(Exception):
     """The base of every error this package raises on purpose."""
 
@@ -25,7 +30,8 @@ class ParameterError(MotorError, ValueError):
     """
 
     def __init__(self, name: str, rule: str, value: object, hint: str = '') -> None:
-        super().__init__(f'{name} must be {rule}, got {value}.' + (f' {hint}' if hint else ''))
+        text = f'{name} must be {rule}, got {shortened(str(value), 200)}.'
+        super().__init__(text + (f' {hint}' if hint else ''))
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
 
 

@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
+from difflib import get_close_matches
 import gc
 import struct
 import sys
@@ -54,11 +55,11 @@ from tf2_msgs.msg import TFMessage
 from . import messages
 from .arguments import plain_line
 from .diagnostics import Diagnostics
-from .errors import MotorError, ParameterError
+from .errors import MotorError, ParameterError, shortened
 from .model import Wrench
 from .scheduling import adopt, standing_back
 from .session import Outcome, Session
-from .settings import check_names, motor_names, parameters, plain, settings
+from .settings import check_names, motor_names, OF_RCLPY, parameters, plain, settings
 from .stopping import Stop
 from .timeline import Grid, NANOSECONDS
 from .wire import imu, Template
@@ -71,16 +72,16 @@ TRANSFORMS = QoSProfile(depth=100)
 MOVING = QoSProfile(depth=1000)
 SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 COMMAND = QoSProfile(depth=10)
-MOST_REMEMBERED = 4096  # stamps of our own transforms, to know them when they come back
-MOST_STEPS = 500  # caught up in one cycle, so that a signal or a service is not kept waiting
+MOST_REMEMBERED = 1 << 16  # of our own transforms, to know them when they come back
+MOST_STEPS = 500  # of a motor caught up in one cycle: no signal and no service is kept waiting
 MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step,
 MOST_BYTES = 1 << 19  # and about how many bytes; a message that is longer is not looked at
-OURS = ('use_sim_time', 'start_type_description_service')  # parameters of every rclpy node
 WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
 REPEAT_AFTER = 10.0  # [s] before the same thing is said again
 UNREADABLE = (ValueError, OverflowError, struct.error, RMWError)
 REFUSED = (MotorError, ParameterException, NameValidationException, RCLError, UnknownROSArgsError)
 QUALITIES = {'depth': None, 'history': HistoryPolicy, 'reliability': ReliabilityPolicy}
+ASIDE = 2e-5  # [s] for the other threads, where the loop is behind and would never sleep
 LONGEST_SLEEP = 50_000_000  # [ns]
 COLLECT_EVERY = 1.0  # [s], where the collector is off: what rclpy leaves in circles
 LOOK_FOR_READERS = 0.05  # [s] between looks at who subscribes
@@ -160,15 +161,23 @@ class MotorNode(Node):
         self._silent_since: float | None = None
         self._last_ns = 0
         self._looked = -1.0
-        self._sent: dict[int, None] = {}  # stamps of our transforms, the newest 4096
+        self._sent: dict[tuple[str, int], None] = {}  # of ours, those that did not come back yet
         self._foreign: dict[str, float] = {}
         self.inputs: list[tuple[str, Any, Callable[[bytes], Sequence[Any]]]] = []
+        self._most_steps = max(1, MOST_STEPS // len(chosen.motors))
         self.received: Counter[str] = Counter()  # messages by source, refused ones among them
         self.outputs: list[Output] = []
         self._create_inputs()
         self._create_outputs()
         self._create_services()
         self.diagnostics = Diagnostics(self)
+        for name in self._parameter_overrides:
+            if name.startswith('qos_overrides.') and not self.has_parameter(name):
+                near = get_close_matches(name, self.get_parameters_by_prefix(''), 1)
+                hint = f' Did you mean {near[0]}?' if near else ''
+                self.get_logger().warning(
+                    f'{name} is no override of a topic here: not used.{hint}'
+                )
         for remark in chosen.remarks:
             self.get_logger().warning(remark)
 
@@ -223,10 +232,11 @@ class MotorNode(Node):
         """Set all or none: refused with the text of the start, used between two steps."""
         table, ours, passed = parameters(self._motors), {}, []
         try:
-            check_names(
-                {one.name: _value(one) for one in parameter_list if not _is_of_rclpy(one.name)},
-                self._motors,
-            )
+            given = {x.name: _value(x) for x in parameter_list if not _is_of_rclpy(x.name)}
+            for stranger in check_names(given, self._motors):
+                if not self.has_parameter(stranger):
+                    name, value = repr(stranger), given[stranger]
+                    raise ParameterError(name, 'the name of a parameter of this node', value)
             for parameter in parameter_list:
                 if parameter.name in table:
                     value = plain(table[parameter.name], _value(parameter))
@@ -434,7 +444,7 @@ class MotorNode(Node):
             now_ns = self.get_clock().now().nanoseconds
             for item in arrived:
                 self.session.take(item, now_ns)
-            outcomes = self.session.advance_to(now_ns, MOST_STEPS)
+            outcomes = self.session.advance_to(now_ns, self._most_steps)
             self._look(time.monotonic())
             if now_ns > 0 and self._tf_static is not None:
                 self._send_stators(now_ns)
@@ -527,7 +537,7 @@ class MotorNode(Node):
                 transform, now_ns, chosen.mount_frame, motor.stator_frame, motor.model.placement
             )
             message.transforms.append(transform)
-        self._remember_sent(now_ns)
+            self._remember_sent(motor.stator_frame, now_ns)
         self._tf_static.publish(message)
         self.static_publisher, self._tf_static = self._tf_static, None
 
@@ -541,7 +551,7 @@ class MotorNode(Node):
         if self._tf is not None and (self._tf_grid is None or self._tf_grid.crossed(start, stamp)):
             for i, motor in enumerate(self.session.settings.motors):
                 messages.put_rotor(self._rotors.transforms[i], outcome, i, motor)
-            self._remember_sent(outcome.stamp_ns)
+                self._remember_sent(motor.rotor_frame, stamp)
             self._tf.publish(self._rotors)
 
     @property
@@ -550,17 +560,26 @@ class MotorNode(Node):
         now = time.monotonic()
         return sorted(child for child, seen in self._foreign.items() if now - seen < REPEAT_AFTER)
 
-    def _remember_sent(self, stamp_ns: int) -> None:
-        self._sent[stamp_ns] = None
+    def _remember_sent(self, child: str, stamp_ns: int) -> None:
+        self._sent[child, stamp_ns] = None
         if len(self._sent) > MOST_REMEMBERED:
             del self._sent[next(iter(self._sent))]
 
     def _know_our_own(self) -> None:
-        """Look through the transforms of our frames that came in: all should be ours."""
+        """
+        Look through the transforms of our frames that came in: all should be ours.
+
+        Each of ours comes back once. Of another node with the same frames on the same grid the
+        stamps are the same; then it comes twice.
+        """
         chosen, returned = self.session.settings, self.session.ours
         while returned:
             item = returned.popleft()
-            ours = item.stamp in self._sent and item.parent == self._parents[item.child]
+            ours = item.parent == self._parents[item.child]
+            if ours and (item.child, item.stamp) in self._sent:
+                del self._sent[item.child, item.stamp]
+            else:
+                ours = False
             if chosen.publish_tf and not ours:
                 self._foreign[item.child] = time.monotonic()
                 self.session.news['foreign'] = (
@@ -585,7 +604,7 @@ class MotorNode(Node):
             for kind, text in news.items():
                 if now - self._said.get(kind, -REPEAT_AFTER) >= REPEAT_AFTER:
                     self._said[kind] = now
-                    self.get_logger().warning(text)
+                    self.get_logger().warning(shortened(text))
             news.clear()
 
 
@@ -605,7 +624,7 @@ def _value(parameter: Parameter) -> Any:
 
 
 def _is_of_rclpy(name: str) -> bool:
-    return name in OURS or name.startswith('qos_overrides.')
+    return name in OF_RCLPY or name.startswith('qos_overrides.')
 
 
 def _check_quality(name: str, value: Any) -> None:
@@ -614,8 +633,8 @@ def _check_quality(name: str, value: Any) -> None:
     if not name.startswith('qos_overrides.') or policy not in QUALITIES:
         return
     if policy == 'depth':
-        if type(value) is not int or not 0 <= value < 2**31:
-            raise ParameterError(name, 'a whole number >= 0 (messages)', value)
+        if type(value) is not int or not 1 <= value < 2**31:
+            raise ParameterError(name, 'a whole number >= 1 (messages)', value)
     else:
         choices = [key for key in QUALITIES[policy].short_keys() if key != 'unknown']
         if value not in choices:
@@ -714,6 +733,8 @@ def loop(node: MotorNode, stop: Stop, served: Served) -> None:
         if last is not None and last[0] is clock and last[1] < tick:
             tick = last[1]  # passed while the cycle before was at work: its lateness counts
         due_ns = min(node.grid.time_ns(tick + 1) + settle, now_ns + LONGEST_SLEEP)
+        if now_ns >= due_ns:
+            time.sleep(ASIDE)
         while not stop and now_ns < due_ns:
             time.sleep((due_ns - now_ns) / NANOSECONDS)
             before_ns, now_ns = now_ns, clock.now().nanoseconds

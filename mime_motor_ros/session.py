@@ -184,7 +184,7 @@ class Session:
                 -1, settings.mount_frame, motor.stator_frame, motor.model.placement, static=True
             )
         self._said: set[str] = set()
-        self.ours: deque[Transform] = deque(maxlen=256)
+        self.ours: deque[Transform] = deque(maxlen=MOST_HELD)
         self._answers: list[str] = []
         self._before_clock: deque[Any] = deque(maxlen=MOST_HELD)
         self._now = self._advanced = self._end = self._tick = 0

@@ -27,6 +27,8 @@ LONGEST_GAP = 60.0  # [s]
 LONGEST_SETTLE = 5.0  # [s], for which the session keeps what comes meanwhile
 RATE_SOURCES = ('imu', 'twist', 'odometry', 'tf', 'zero')
 POSE_SOURCES = ('auto', 'tf', 'imu', 'odometry')
+OF_RCLPY = {'use_sim_time', 'start_type_description_service', 'qos_overrides'}
+"""Parameters of every rclpy node, and what others of it begin with."""
 _ZEROS = (0.0,) * 6
 
 
@@ -369,7 +371,7 @@ def motor_names(value: Any) -> tuple[str, ...]:
     )
     if not (good and 1 <= len(names) <= MOST_MOTORS and len(set(names)) == len(names)):
         raise ParameterError('motors', rule, list(names))
-    taken = {parameter.name.split('.')[0] for parameter in NODE} & set(names)
+    taken = ({parameter.name.split('.')[0] for parameter in NODE} | OF_RCLPY) & set(names)
     if taken:
         raise ParameterError('motors', 'names that no parameter has', repr(min(taken)))
     return names
@@ -394,13 +396,13 @@ def check_names(values: Mapping[str, Any], motors: Sequence[str]) -> list[str]:
         if name in ends:
             hint = f'Did you mean {motors[0]}.{name}?'
         elif motor in motors:
-            near = get_close_matches(end, ends, 1)
+            near = get_close_matches(end.lower(), ends, 1)
             hint = f'Did you mean {motor}.{near[0]}?' if near else f'There are {", ".join(ends)}.'
         elif end in ends:
             like = (get_close_matches(motor, motors, 1) or motors)[0]
             rule = f'a parameter of one of the motors {list(motors)}'
             hint = f'Add {motor!r} to motors, or name it {like}.{end}.'
-        elif near := get_close_matches(name, [*table, *ends], 1, 0.8):
+        elif near := get_close_matches(name.lower(), [*table, *ends], 1, 0.8):
             whose = f'{motors[0]}.' if near[0] in ends else ''
             hint = f'Did you mean {whose}{near[0]}?'
         else:

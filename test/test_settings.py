@@ -47,6 +47,11 @@ BAD = [
     ('motors', [''], f"motors must be {NAMES}, got ['']."),
     ('motors', ['a', 3], f"motors must be {NAMES}, got ['a', 3]."),
     ('motors', 3, f'motors must be {NAMES}, got [3].'),
+    (
+        'motors',
+        ['qos_overrides'],
+        "motors must be names that no parameter has, got 'qos_overrides'.",
+    ),
     ('motors', ['rate'], "motors must be names that no parameter has, got 'rate'."),
     # plain numbers
     ('rate', 0.0, 'rate must be > 0 Hz and <= 10000 Hz, got 0.0.'),
@@ -58,7 +63,7 @@ BAD = [
     ('rate', True, 'rate must be > 0 Hz and <= 10000 Hz, got True.'),
     ('rate', [1.0], 'rate must be > 0 Hz and <= 10000 Hz, got [1.0].'),
     ('rate', None, 'rate must be > 0 Hz and <= 10000 Hz, got None.'),
-    ('rate', 10**400, f'rate must be > 0 Hz and <= 10000 Hz, got {10**400}.'),
+    ('rate', 10**400, f'rate must be > 0 Hz and <= 10000 Hz, got {10**199}....'),
     ('publish_rate', -1.0, 'publish_rate must be >= 0 Hz and <= 10000 Hz, got -1.0.'),
     ('tf_rate', NAN, 'tf_rate must be >= 0 Hz and <= 10000 Hz, got nan.'),
     ('pose_timeout', -0.1, 'pose_timeout must be finite and > 0 s, got -0.1.'),
@@ -223,6 +228,11 @@ BAD = [
         'inertia',
         1e-4,
         'inertia must be the name of a parameter, got 0.0001. Did you mean wheel.inertia?',
+    ),
+    ({'Rate': 200.0}, 'Rate must be the name of a parameter, got 200.0. Did you mean rate?'),
+    (
+        {'wheel.INERTIA': 1e-4},
+        'wheel.INERTIA must be the name of a parameter, got 0.0001. Did you mean wheel.inertia?',
     ),
     ('wheel.mass', 1.0, f'wheel.mass must be the name of a parameter, got 1.0. {ENDS}'),
     ('rates', 1.0, 'rates must be the name of a parameter, got 1.0. Did you mean rate?'),

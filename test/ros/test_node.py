@@ -310,6 +310,17 @@ def test_T20_somebody_elses_frame_of_our_name_is_an_error(make_bench):
     assert 'wheel_rotor' in status.message
 
 
+def test_T20_a_twin_with_the_same_frames_on_the_same_grid_is_an_error(make_bench):
+    bench = make_bench(**STILL, tf_rate=100.0)
+    bench.tick(1.0)
+    bench.tick(1.01)
+    bench.until(lambda: bench.tick(1.012) or not bench.motor._sent, 'our own transforms')
+    assert bench.motor.foreign == []
+    bench.send(tf(1.01, 'wheel_stator', 'wheel_rotor'), '/tf')  # as ours to the bit
+    bench.tick(1.013)
+    assert bench.motor.foreign == ['wheel_rotor']
+
+
 def test_our_own_transforms_that_come_back_are_no_error(make_bench):
     bench = make_bench(**STILL, tf_rate=0.0)
     bench.tick(1.0)
@@ -523,6 +534,16 @@ def test_enable_false_lets_the_rotor_coast(make_bench):
     assert coasting.torques == (0.0,)
     call(bench, SetBool, 'motor/enable', SetBool.Request(data=True))
     assert bench.tick(1.03)[0].torques == (0.5,)
+
+
+def test_T47_a_name_that_is_none_of_ours_cannot_be_set(make_bench):
+    motor = make_bench().motor
+    for name in ('joy_vendor', ''):
+        result = motor.set_parameters_atomically([Parameter(name, value=1.0)])
+        assert (result.successful, result.reason) == (
+            False,
+            f'{name!r} must be the name of a parameter of this node, got 1.0.',
+        )
 
 
 def test_an_override_of_one_topic_leaves_the_others_alone(make_bench):

@@ -278,7 +278,7 @@ LINES = [  # arguments that are wrong as text, what is said
     (['-p', 'use_sim_time:=maybe'], "use_sim_time must be of type bool, got 'maybe'."),
     (
         ['-p', f'{QUALITY}.depth:=-1'],
-        f'{QUALITY}.depth must be a whole number >= 0 (messages), got -1.',
+        f'{QUALITY}.depth must be a whole number >= 1 (messages), got -1.',
     ),
     (
         ['-p', f'{QUALITY}.reliability:=sure'],
