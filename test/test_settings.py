@@ -229,9 +229,10 @@ BAD = [
         1e-4,
         'inertia must be the name of a parameter, got 0.0001. Did you mean wheel.inertia?',
     ),
-    ({'Rate': 200.0}, 'Rate must be the name of a parameter, got 200.0. Did you mean rate?'),
+    ('Rate', 200.0, 'Rate must be the name of a parameter, got 200.0. Did you mean rate?'),
     (
-        {'wheel.INERTIA': 1e-4},
+        'wheel.INERTIA',
+        1e-4,
         'wheel.INERTIA must be the name of a parameter, got 0.0001. Did you mean wheel.inertia?',
     ),
     ('wheel.mass', 1.0, f'wheel.mass must be the name of a parameter, got 1.0. {ENDS}'),
