@@ -263,6 +263,7 @@ class Diagnostics:
                 'steps caught up': session.caught_up,
                 'gaps': session.gaps,
                 'overflows': session.counts['step', 'overflow'],
+                **session.held,
             },
         )
 

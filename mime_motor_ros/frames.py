@@ -169,6 +169,12 @@ class FrameTree:
         for child, sample in kept.items():
             self.insert(-1, sample.parent, child, sample.pose, static=True)
 
+    @property
+    def size(self) -> int:
+        """Return how many transforms are kept."""
+        edges = self._edges.values()
+        return sum(len(edge.samples) + (edge.fixed is not None) for edge in edges)
+
     def is_both(self, child: str) -> bool:
         """Tell whether a frame is sent as static and as moving."""
         edge = self._edges.get(child)

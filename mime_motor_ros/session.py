@@ -241,6 +241,15 @@ class Session:
         return self.settings.world_frame == self.settings.mount_frame
 
     @property
+    def held(self) -> dict[str, int]:
+        """Return how much is kept: samples no step has read, transforms, names of frames."""
+        return {
+            'samples waiting': sum(len(stream) for stream in self._streams),
+            'transforms kept': self.frames.size,
+            'frames': len(self.frames.frames()),
+        }
+
+    @property
     def now_ns(self) -> int:
         """Return how far time has come [ns], 0 before the first."""
         return self._now

@@ -83,6 +83,10 @@ class Stream(Generic[Value]):
         self._stamps: deque[int] = deque()
         self._values: deque[Value] = deque()
 
+    def __len__(self) -> int:
+        """Return how many samples wait."""
+        return len(self._stamps)
+
     def offer(
         self, stamp: int, value: Value, newer: bool = False, now_ns: float = math.inf
     ) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import json
 import os
 from pathlib import Path
@@ -43,6 +43,7 @@ CPU_TARGET = 0.5  # of what the plain node takes
 STEPS = 1000  # calls timed as one
 BATCHES = 60  # of each contestant
 RATE = 1000  # Hz, of the steps and of the IMU
+TOPICS_A_TICK = 2  # read in turn
 TF_EVERY = 10  # steps: /tf at 100 Hz
 PERIOD_NS = 1_000_000_000 // RATE
 WARM_UP = 2.0  # s from the first step on, in which a node has settled
@@ -153,7 +154,7 @@ class Run(NamedTuple):
 class Surroundings:
     """The robot around the node: sends what the node needs and reads all it publishes."""
 
-    def __init__(self) -> None:
+    def __init__(self, motors: Sequence[str] = ('wheel',)) -> None:
         from diagnostic_msgs.msg import DiagnosticArray
         from geometry_msgs.msg import (
             InertiaStamped,
@@ -191,17 +192,21 @@ class Surroundings:
             '/motor/mount_wrench': WrenchStamped,
             '/motor/momentum': Vector3Stamped,
             '/joint_states': JointState,
-            '/motor/wheel/spin': Float64,
-            '/motor/wheel/reaction': WrenchStamped,
-            '/motor/wheel/mount_wrench': WrenchStamped,
-            '/motor/wheel/momentum': Vector3Stamped,
-            '/motor/wheel/stator_twist': TwistStamped,
-            '/motor/wheel/rotor_twist': TwistStamped,
-            '/motor/wheel/asymmetry': InertiaStamped,
-            '/motor/wheel/asymmetry_next': InertiaStamped,
             '/tf': TFMessage,
             '/diagnostics': DiagnosticArray,
         }
+        own = {
+            'spin': Float64,
+            'reaction': WrenchStamped,
+            'mount_wrench': WrenchStamped,
+            'momentum': Vector3Stamped,
+            'stator_twist': TwistStamped,
+            'rotor_twist': TwistStamped,
+            'asymmetry': InertiaStamped,
+            'asymmetry_next': InertiaStamped,
+        }
+        for motor in motors:
+            kinds |= {f'/motor/{motor}/{topic}': kind for topic, kind in own.items()}
         self._readers = [
             (topic, kind, self.node.create_subscription(kind, topic, lambda _: None, 1000).handle)
             for topic, kind in kinds.items()
@@ -211,6 +216,8 @@ class Surroundings:
         """When the first message of a step was sent, by the stamp of the step."""
         self.counted: list[tuple[int, int]] = []
         """Time [ns] and steps so far, as the node's diagnostics tell them."""
+        self.stepping: dict[str, str] = {}
+        """The newest that the diagnostics tell of the loop."""
 
     def forget(self) -> None:
         """Start counting anew."""
@@ -240,9 +247,11 @@ class Surroundings:
                 self.sent_ns.setdefault(stamp_of(taken[0]), taken[1]['source_timestamp'])
             elif topic == '/diagnostics':
                 message = self._deserialize(taken[0], kind)
-                for pair in (pair for status in message.status for pair in status.values):
-                    if pair.key == 'steps':
-                        self.counted.append((stamp_of(taken[0]), int(pair.value)))
+                for status in message.status:
+                    if status.name.endswith(': stepping'):
+                        self.stepping = {pair.key: pair.value for pair in status.values}
+                        steps = int(self.stepping.get('steps', 0))
+                        self.counted.append((stamp_of(taken[0]), steps))
 
     def live(self, seconds: float, until: Callable[[], Any] = lambda: False) -> None:
         """Send and read for a while, or until something is the case."""
@@ -253,8 +262,8 @@ class Surroundings:
             if now_ns // PERIOD_NS > tick:
                 tick = now_ns // PERIOD_NS
                 self.send(now_ns, tick % TF_EVERY == 0)
-                self.take(2 * tick)
-                self.take(2 * tick + 1)
+                for i in range(TOPICS_A_TICK):
+                    self.take(TOPICS_A_TICK * tick + i)
             else:
                 time.sleep(((tick + 1) * PERIOD_NS - now_ns) / 1e9)
 
@@ -277,13 +286,15 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
-def start(name: str, core: int, errors: Any) -> subprocess.Popen[bytes]:
+def start(
+    name: str, core: int, errors: Any, arguments: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
     """Start a node on one core: a child has the affinity of the thread that made it."""
     ours = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {core})
     try:
         return subprocess.Popen(
-            [sys.executable, *NODES[name]],
+            [sys.executable, *NODES[name], *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
