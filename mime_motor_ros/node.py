@@ -246,6 +246,12 @@ class MotorNode(Node):
                 passed.append(parameter)
             # Other motors would have other parameters; that they are read-only is said below.
             chosen = settings({**self._values, **ours, 'motors': self._motors})
+            for name in ours:
+                if not table[name].live:
+                    raise MotorError(
+                        f'{name} is read-only: it is taken at the start. '
+                        'Start the node anew with it.'
+                    )
         except MotorError as error:
             return SetParametersResult(successful=False, reason=str(error))
         result = super().set_parameters_atomically(passed)

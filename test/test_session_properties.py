@@ -271,7 +271,7 @@ choices = st.fixed_dictionaries(
 @pytest.mark.parametrize('step_on', ['timer', 'imu'])
 @effort_of(parent=TRIALS, max_examples=400)
 @given(events=events, chosen=choices)
-def test_rule_10_no_mixture_of_inputs_makes_a_wrong_output_or_an_exception(
+def test_rule_10_T42_no_mixture_of_inputs_makes_a_wrong_output_or_an_exception(
     step_on, events, chosen
 ):
     if step_on == 'imu' and chosen['rate_source'] in ('tf', 'zero'):

@@ -227,7 +227,7 @@ def test_many_motors_are_looked_at_in_turn(make_bench):
     assert WARN in found
 
 
-def test_T22_the_names_of_types_are_those_of_ros():
+def test_the_names_of_types_are_those_of_ros():
     assert graph.type_name(Imu) == 'sensor_msgs/msg/Imu'
     assert graph.type_name(TFMessage) == 'tf2_msgs/msg/TFMessage'
 

@@ -155,7 +155,7 @@ def test_nothing_is_put_over_the_file_unasked():
         ('publish_tf', 'false', False),
     ],
 )
-def test_what_is_given_goes_over_the_file_in_its_own_type(name, text, value):
+def test_T44_what_is_given_goes_over_the_file_in_its_own_type(name, text, value):
     (node,) = runpy.run_path(str(MOTOR))['motor'](context(MOTOR, **{name: text}))
     (rule,) = rules(node)
     key, _, written = rule.partition(':=')
@@ -385,7 +385,7 @@ def test_the_node_comes_up_with_the_file_and_leaves_at_ctrl_c(start, peer):
 
 
 @started
-def test_one_file_holds_in_two_namespaces_with_what_is_given_over_it(start, peer):
+def test_T45_one_file_holds_in_two_namespaces_with_what_is_given_over_it(start, peer):
     wheels = CONFIG / 'wheels.yaml'
     start(MOTOR, namespace='r1', params_file=wheels, mount_frame='007', use_sim_time='True')
     start(MOTOR, namespace='r2', params_file=wheels, world_frame='123E5', publish_tf='False')
@@ -416,7 +416,7 @@ def test_two_motors_on_one_tf_have_frames_of_their_own_with_a_prefix(start, peer
 
 
 @started
-def test_a_group_gives_each_namespace_a_tf_of_its_own(start, peer, tmp_path):
+def test_T22_a_group_gives_each_namespace_a_tf_of_its_own(start, peer, tmp_path):
     """As the head of the launch file tells."""
     both = tmp_path / 'both.launch.py'
     both.write_text(f"""
@@ -446,7 +446,7 @@ def generate_launch_description():
 
 
 @started
-def test_a_node_that_was_killed_comes_back(start, peer):
+def test_T50_a_node_that_was_killed_comes_back(start, peer):
     launched = start(MOTOR, respawn='true')
     peer.parameters('/motor', 'rate')
     os.kill(launched.pids()[0], signal.SIGKILL)
