@@ -50,6 +50,11 @@ ARGUMENTS = [
         description='start the node again when it has ended: true or false',
     ),
     DeclareLaunchArgument(
+        'enclave',
+        default_value='',
+        description='SROS 2 enclave of the node, as /motor; empty: none',
+    ),
+    DeclareLaunchArgument(
         'log_level',
         default_value='info',
         description='least severity that is logged: debug, info, warn, error or fatal',
@@ -88,6 +93,8 @@ def motor(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     # All in this order on the command line: there the last one counts. Not as `parameters` of
     # the action: it writes a text that looks like a number ('007', '12E5') without quotes.
     parameters = ['--params-file', path]
+    if enclave := LaunchConfiguration('enclave').perform(context):
+        parameters += ['--enclave', enclave]
     for name, value in given(context).items():
         parameters += ['-p', f'{name}:={json.dumps(value, ensure_ascii=False)}']
     return [

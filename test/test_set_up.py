@@ -202,3 +202,22 @@ def test_the_network_stays_local_unless_the_user_chose(checkout, machine):
     assert seen() == 'LOCALHOST'
     assert seen(ROS_AUTOMATIC_DISCOVERY_RANGE='SUBNET') == 'SUBNET'
     assert seen(ROS_LOCALHOST_ONLY='1') == ''
+
+
+def test_T53_two_test_processes_never_have_one_domain():
+    code = 'import conftest; print(conftest.DOMAIN, flush=True); input()'
+    processes = [
+        subprocess.Popen(
+            [sys.executable, '-c', code],
+            cwd=ROOT / 'test',
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(4)
+    ]
+    domains = [process.stdout.readline() for process in processes]
+    for process in processes:
+        process.communicate('\n', timeout=20)
+    assert len(set(domains)) == 4
+    assert '' not in domains

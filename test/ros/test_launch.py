@@ -115,7 +115,7 @@ def test_every_argument_is_described_and_has_a_default(path):
 def test_the_motor_takes_what_a_user_may_want_to_change():
     assert set(arguments(MOTOR)) == {
         'namespace', 'params_file', 'use_sim_time', 'imu_topic', 'mount_frame', 'world_frame',
-        'publish_tf', 'frame_prefix', 'rviz', 'rviz_config', 'respawn', 'log_level',
+        'publish_tf', 'frame_prefix', 'rviz', 'rviz_config', 'respawn', 'log_level', 'enclave',
     }  # fmt: skip
 
 
@@ -165,6 +165,13 @@ def test_T44_what_is_given_goes_over_the_file_in_its_own_type(name, text, value)
 
 
 @pytest.mark.parametrize('name', ['use_sim_time', 'publish_tf', 'rviz', 'respawn'])
+def test_the_enclave_goes_to_the_node_when_there_is_one():
+    motor = runpy.run_path(str(MOTOR))['motor']
+    assert '--enclave' not in texts(*motor(context(MOTOR)))
+    words = texts(*motor(context(MOTOR, enclave='/bench/motor')))
+    assert words[words.index('--enclave') + 1] == '/bench/motor'
+
+
 def test_a_flag_that_is_neither_true_nor_false_is_refused(name):
     with pytest.raises(ValueError, match='must be') as refused:
         runpy.run_path(str(MOTOR))['nodes'](context(MOTOR, **{name: 'perhaps'}))
