@@ -117,7 +117,10 @@ class Diagnostics:
         return statuses
 
     def _age(self, stamp: int | None) -> float | None:
-        return None if stamp is None else (self._node.session.now_ns - stamp) / NANOSECONDS
+        """Return how old a sample is [s] for the steps that are due, which ``settle`` puts off."""
+        session = self._node.session
+        due_ns = session.now_ns - session.settings.settle
+        return None if stamp is None else (due_ns - stamp) / NANOSECONDS
 
     def _shown(self, age: float | None) -> dict[str, str]:
         return {} if age is None else {'age (s)': f'{age:.4f}'}

@@ -399,7 +399,7 @@ def test_the_figures_have_the_names_and_targets_of_the_bench():
 
     steps = dict.fromkeys(('symmetric', 'asymmetric', 'mujoco'), 1.0)
     loop = Loop(*[1.0] * len(Loop._fields))
-    names, *_, goals = (list(column.cells) for column in table(steps, loop, loop).columns)
+    names, *_, goals = (list(column.cells) for column in table(steps, loop, loop, loop).columns)
     of_bench = dict(zip(names, goals, strict=True))
     rows = {row[0]: row[4] for row in tables('Figures')[0]}
     assert rows.items() <= of_bench.items()

@@ -1,13 +1,15 @@
 """
 Measure what the motor costs, beside what else there is, and print it as one table.
 
-    python tools/bench.py [--seconds 10] [--rounds 3] [--json FILE]
+    python tools/bench.py [--seconds 10] [--rounds 3] [--json FILE] [--habits]
 
 One step: ``advance`` with all outputs, against MuJoCo's ``mj_step`` of the same rig, called from
 Python. The loop: the motor node at 1 kHz, against an ordinary rclpy node (plain_node.py) with the
 same step and topics. This process sends both an IMU at 1 kHz and /tf at 100 Hz and reads every
-topic they publish. The node has one core, this process the other. All takes turns with what it
-is compared with, so that a busy machine hits both; numbers are medians over the rounds.
+topic they publish. The node has one core, this process the other. A third run is the motor node
+with more around it: 20 requests a second for a parameter, and a /tf of 40 frames at 50 Hz. All
+takes turns with what it is compared with, so that a busy machine hits both; numbers are medians
+over the rounds. ``--habits`` compares, instead, the habits of a real-time loop with none.
 
 Ends with code 1 when a target is missed.
 """
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import json
 import os
 from pathlib import Path
@@ -39,6 +41,7 @@ from rich.table import Table
 STEP_TARGET = 15.0  # us, one advance with all outputs
 MADE_TARGET = 99.9  # % of the steps due
 CPU_TARGET = 0.5  # of what the plain node takes
+BUSY_TARGET = 2.0  # of the lateness p99 with nothing more around the node
 
 STEPS = 1000  # calls timed as one
 BATCHES = 60  # of each contestant
@@ -48,9 +51,19 @@ TF_EVERY = 10  # steps: /tf at 100 Hz
 PERIOD_NS = 1_000_000_000 // RATE
 WARM_UP = 2.0  # s from the first step on, in which a node has settled
 PATIENCE = 20.0  # s until the first step; a start takes two
+MOTOR = ['-m', 'mime_motor_ros.main']
 NODES = {
-    'motor': ['-m', 'mime_motor_ros.main'],
+    'motor': MOTOR,
     'plain': [str(Path(__file__).with_name('plain_node.py'))],
+    'busy': MOTOR,
+}
+BUSY_TF_EVERY, BUSY_FRAMES, BUSY_GET_EVERY = 20, 40, 50  # steps, frames, steps: 50 Hz, 20 Hz
+HABITS = {
+    'none': [],
+    'priority 20': ['-p', 'priority:=20'],
+    'collect_garbage false': ['-p', 'collect_garbage:=false'],
+    'lock_memory': ['-p', 'lock_memory:=true'],
+    'all': ['-p', 'priority:=20', '-p', 'collect_garbage:=false', '-p', 'lock_memory:=true'],
 }
 RIG = """
 <mujoco>
@@ -163,6 +176,7 @@ class Surroundings:
             Vector3Stamped,
             WrenchStamped,
         )
+        from rcl_interfaces.srv import GetParameters
         import rclpy
         from rclpy.qos import DurabilityPolicy, QoSProfile
         from rclpy.serialization import deserialize_message
@@ -186,6 +200,16 @@ class Surroundings:
         fill(sensor.transform.translation, IMU_ON_MOUNT.position)
         fill(sensor.transform.rotation, IMU_ON_MOUNT.orientation)
         self._tf_static.publish(TFMessage(transforms=[sensor]))
+        self.busy = False
+        self._others = TFMessage(
+            transforms=[TransformStamped(child_frame_id=f'link_{i}') for i in range(BUSY_FRAMES)]
+        )
+        for transform in self._others.transforms:
+            transform.header.frame_id = 'base_link'
+        self._get = self.node.create_client(GetParameters, '/motor/get_parameters').handle
+        self._request = GetParameters.Request(names=['wheel.inertia'])
+        self._answer = GetParameters.Response
+        self.answers = 0
 
         kinds = {
             '/motor/reaction': WrenchStamped,  # the first that either node sends of a step
@@ -238,6 +262,17 @@ class Surroundings:
             fill(self._pose_message.transform.rotation, pose.orientation)
             self._tf.publish(self._poses)
 
+    def send_more(self, tick: int) -> None:
+        """Send what a busy robot has beside the mount: other frames, and who asks the node."""
+        if tick % BUSY_TF_EVERY == 0:
+            for transform in self._others.transforms:
+                transform.header.stamp = self._imu_message.header.stamp
+            self._tf.publish(self._others)
+        if tick % BUSY_GET_EVERY == 0:
+            while self._get.take_response(self._answer)[1] is not None:
+                self.answers += 1
+            self._get.send_request(self._request)
+
     def take(self, index: int) -> None:
         """Read what has come on one of the topics, as bytes."""
         topic, kind, handle = self._readers[index % len(self._readers)]
@@ -262,6 +297,8 @@ class Surroundings:
             if now_ns // PERIOD_NS > tick:
                 tick = now_ns // PERIOD_NS
                 self.send(now_ns, tick % TF_EVERY == 0)
+                if self.busy:
+                    self.send_more(tick)
                 for i in range(TOPICS_A_TICK):
                     self.take(TOPICS_A_TICK * tick + i)
             else:
@@ -315,10 +352,17 @@ def end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def run_node(name: str, surroundings: Surroundings, core: int, seconds: float) -> Run:
+def run_node(
+    name: str,
+    surroundings: Surroundings,
+    core: int,
+    seconds: float,
+    arguments: Sequence[str] = (),
+) -> Run:
     """Run one node in the surroundings and return what it did."""
     with tempfile.TemporaryFile() as errors:
-        process = start(name, core, errors)
+        surroundings.busy = name == 'busy'
+        process = start(name, core, errors, arguments)
         try:
             surroundings.forget()
             surroundings.live(PATIENCE, lambda: surroundings.sent_ns or process.poll() is not None)
@@ -353,8 +397,10 @@ def run_node(name: str, surroundings: Surroundings, core: int, seconds: float) -
     )
 
 
-def run_loops(seconds: float, rounds: int) -> list[Run]:
-    """Run both nodes in turns."""
+def run_loops(
+    seconds: float, rounds: int, contestants: Mapping[str, tuple[str, Sequence[str]]]
+) -> list[Run]:
+    """Run the contestants in turns: by the name in the results, which node with what."""
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
@@ -364,9 +410,9 @@ def run_loops(seconds: float, rounds: int) -> list[Run]:
     surroundings = Surroundings()
     try:
         return [
-            run_node(name, surroundings, cores[0], seconds)
+            run_node(node, surroundings, cores[0], seconds, arguments)._replace(node=name)
             for _ in range(rounds)
-            for name in NODES
+            for name, (node, arguments) in contestants.items()
         ]
     finally:
         surroundings.node.destroy_node()
@@ -409,18 +455,26 @@ def summary(runs: list[Run], node: str) -> Loop:
     )
 
 
-def judge(steps: dict[str, float], motor: Loop, plain: Loop) -> list[tuple[str, str, bool]]:
+def judge(
+    steps: dict[str, float], motor: Loop, plain: Loop, busy: Loop
+) -> list[tuple[str, str, bool]]:
     """Return what has a target: which, how it came out, and whether it is reached."""
     slowest = max(steps['symmetric'], steps['asymmetric'])
     ratio = motor.cpu / plain.cpu
+    later = busy.p99 / motor.p99
     return [
         ('one step', f'{slowest:.1f} us of at most {STEP_TARGET:g} us', slowest <= STEP_TARGET),
         ('steps', f'{motor.made:.2f} % of at least {MADE_TARGET:g} %', motor.made >= MADE_TARGET),
         ('CPU', f'{ratio:.2f} of the plain node, at most {CPU_TARGET:g}', ratio <= CPU_TARGET),
+        (
+            'lateness when busy',
+            f'p99 {later:.2f} of that with nothing more around, at most {BUSY_TARGET:g}',
+            later <= BUSY_TARGET,
+        ),
     ]
 
 
-def table(steps: dict[str, float], motor: Loop, plain: Loop) -> Table:
+def table(steps: dict[str, float], motor: Loop, plain: Loop, busy: Loop) -> Table:
     """Return all figures as a table."""
     shown = Table('', 'motor', 'compared with', 'ratio', 'target', title='Bench (medians)')
 
@@ -440,6 +494,26 @@ def table(steps: dict[str, float], motor: Loop, plain: Loop) -> Table:
     row('lateness p99 (ms)', '{:.3f}', motor.p99, plain.p99)
     row('lateness max (ms)', '{:.3f}', motor.longest, plain.longest)
     row('messages read a second', '{:.0f}', motor.read, plain.read)
+    shown.add_section()
+    target = f'ratio <= {BUSY_TARGET:g}'
+    row('lateness p99 (ms), busy against not', '{:.3f}', busy.p99, motor.p99, target)
+    row('steps made (%), busy against not', '{:.2f}', busy.made, motor.made)
+    return shown
+
+
+def habits_table(runs: list[Run]) -> Table:
+    """Return what each habit of a real-time loop buys."""
+    shown = Table(
+        'habit', 'p50 ms', 'p99 ms', 'max ms', 'CPU %', 'steps %', title='Lateness (medians)'
+    )
+    for habit in HABITS:
+        loop = summary(runs, habit)
+        shown.add_row(
+            habit,
+            *(f'{x:.3f}' for x in (loop.p50, loop.p99, loop.longest)),
+            f'{loop.cpu:.1f}',
+            f'{loop.made:.2f}',
+        )
     return shown
 
 
@@ -451,31 +525,44 @@ def main() -> int:
     parser.add_argument('--seconds', type=float, default=10.0, help='of each run (default 10)')
     parser.add_argument('--rounds', type=int, default=3, help='runs of each node (default 3)')
     parser.add_argument('--json', type=Path, help='write the raw numbers to this file')
+    parser.add_argument(
+        '--habits', action='store_true', help='compare the habits of a real-time loop instead'
+    )
     options = parser.parse_args()
     if not (options.seconds >= 4.0 and options.rounds >= 1):  # diagnostics come once a second
         parser.error('--seconds must be >= 4 s and --rounds >= 1.')
     prepare_environment(os.environ)
+    contestants: dict[str, tuple[str, Sequence[str]]] = {name: (name, ()) for name in NODES}
+    if options.habits:
+        contestants = {
+            name: ('motor', ['--ros-args', *words] if words else [])
+            for name, words in HABITS.items()
+        }
     print(
-        f'One step, then {options.rounds} times {options.seconds:g} s of each node '
-        f'({2 * options.rounds * (options.seconds + WARM_UP + 1.5):.0f} s) ...',
+        f'{options.rounds} times {options.seconds:g} s of each of {len(contestants)} '
+        f'({len(contestants) * options.rounds * (options.seconds + WARM_UP + 1.5):.0f} s) ...',
         flush=True,
     )
     try:
-        steps = time_steps()
-        runs = run_loops(options.seconds, options.rounds)
+        steps = {} if options.habits else time_steps()
+        runs = run_loops(options.seconds, options.rounds, contestants)
     except BenchError as error:
         print(f'bench: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    motor, plain = summary(runs, 'motor'), summary(runs, 'plain')
-    Console().print(table(steps, motor, plain))
-    print('One step is compared with mj_step of MuJoCo; the node with a plain rclpy timer node.')
-    print(f'Lateness: from the end of a step to its first message sent, at {RATE} steps/s.')
     if options.json is not None:
         raw = {'steps_us': steps, 'runs': [run._asdict() for run in runs]}
         options.json.write_text(json.dumps(raw) + '\n')
-    missed = [(name, text) for name, text, reached in judge(steps, motor, plain) if not reached]
+    if options.habits:
+        Console().print(habits_table(runs))
+        return 0
+    motor, plain, busy = (summary(runs, name) for name in NODES)
+    Console().print(table(steps, motor, plain, busy))
+    print('One step is compared with mj_step of MuJoCo; the node with a plain rclpy timer node.')
+    print(f'Lateness: from the end of a step to its first message sent, at {RATE} steps/s.')
+    judged = judge(steps, motor, plain, busy)
+    missed = [(name, text) for name, text, reached in judged if not reached]
     for name, text in missed:
         print(f'missed: {name}: {text}')
     return 1 if missed else 0

@@ -149,6 +149,14 @@ def test_what_is_refused_now_is_a_warning_and_one_of_long_ago_a_number(make_benc
     assert values(bench, 'mount rate')['imu non-finite'] == '1'
 
 
+def test_what_settle_puts_off_is_not_old(make_bench):
+    bench = make_bench(rate=100.0, settle=1.0)
+    for k in range(121):
+        step(bench, 1.0 + 0.01 * k)
+    assert {status.level for status in statuses(bench).values()} == {OK}
+    assert abs(float(values(bench, 'mount rate')['age (s)'])) < 0.011
+
+
 def test_the_rate_is_fine_where_only_the_pose_is_missing(make_bench):
     bench = make_bench(rate=100.0)
     for k in range(3):
