@@ -12,7 +12,7 @@ import math
 import time
 from typing import Any, NoReturn, TYPE_CHECKING
 
-from .errors import MotorError, ParameterError
+from .errors import ParameterError
 from .model import Pose
 from .stopping import leave, Stop
 from .vector import Vector
@@ -192,13 +192,14 @@ def main(args: Sequence[str] | None = None) -> int:
     import sys
 
     import rclpy
-    from rclpy.exceptions import ParameterException
     from rclpy.executors import SingleThreadedExecutor
-    from rclpy.signals import SignalHandlerOptions
+
+    from .arguments import plain_line
+    from .starting import initialise, REFUSED
 
     node = None
     try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        initialise(args)
         node = rclpy.create_node('demo_mount')
         mount = DemoMount(node)
         executor = SingleThreadedExecutor()
@@ -219,8 +220,8 @@ def main(args: Sequence[str] | None = None) -> int:
             if ticks % between == 0:
                 executor.spin_once(timeout_sec=0.0)
         executor.remove_node(node)
-    except (MotorError, ParameterException) as error:
-        print(f'demo_mount: {error}', file=sys.stderr)
+    except REFUSED as error:
+        print(f'demo_mount: {plain_line(error)}', file=sys.stderr)
         return 1
     finally:
         if node is not None:

@@ -13,7 +13,6 @@ import sys
 import time
 from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
 
-from .errors import MotorError
 from .screen import Motor, norm, plain_line, screen, state_text, Status, View
 from .stopping import leave, Stop
 from .vector import Vector
@@ -267,17 +266,21 @@ def main(args: Sequence[str] | None = None) -> int:
     options = parser().parse_args(given[:ros])
 
     import rclpy
-    from rclpy.signals import SignalHandlerOptions
 
-    rclpy.init(args=given[ros:], signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node('motor_table')
+    from .arguments import plain_line as plain_error
+    from .starting import initialise, REFUSED
+
+    node = None
     try:
+        initialise(given)
+        node = rclpy.create_node('motor_table')
         return _run(Watch(node, options.node), options, stop)
-    except MotorError as error:
-        print(f'motor_table: {error}', file=sys.stderr)
+    except REFUSED as error:
+        print(f'motor_table: {plain_error(error)}', file=sys.stderr)
         return 1
     finally:
-        node.destroy_node()
+        if node is not None:
+            node.destroy_node()
         rclpy.try_shutdown()
 
 
