@@ -1,7 +1,9 @@
 """
 A tumbling mount with an IMU on it, and torques for its motors: input to try the motor node with.
 
-The motion is prescribed in closed form, so that pose and rate agree exactly at every instant.
+The motion is prescribed in closed form, so that pose and rate agree exactly at every instant. It
+begins when somebody reads the IMU, so that a motor node meets all of it, whenever they find each
+other; or after 5 s of nobody.
 ROS is imported only when the node runs: the signals are caught before, and the motion can be
 computed where no ROS is.
 """
@@ -20,11 +22,14 @@ from .vector import Vector
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rclpy.executors import Executor
     from rclpy.node import Node
 
 IMU_ON_MOUNT = Pose((0.05, 0.0, 0.02), (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0))
 """The IMU lies upside down and turned by a right angle, as real ones do (yaw 90, roll 180 deg)."""
 
+PATIENCE = 5.0  # s; so long the motion waits for somebody who reads the IMU
+GRACE = 0.2  # s; a writer sees its readers some time before they see it
 TORQUE_PERIOD = 12.0  # s; long against the eye, short against a demo
 
 
@@ -135,6 +140,11 @@ class DemoMount:
         _fill(static.transform, IMU_ON_MOUNT)
         self._tf_static.publish(TFMessage(transforms=[static]))
 
+    @property
+    def is_read(self) -> bool:
+        """Return whether somebody subscribes to the IMU."""
+        return bool(self._imu.get_subscription_count() > 0)
+
     def publish(self, stamp_ns: int, t: float) -> None:
         """Publish the mount as it is ``t`` seconds after its start, stamped ``stamp_ns``."""
         pose, rate = tumble(t)
@@ -186,6 +196,15 @@ class Grid:
         return due_ns
 
 
+def wait_for_reader(mount: DemoMount, executor: Executor, stop: Stop) -> None:
+    """Serve the node until the IMU is read and its reader has found it too, 5 s at most."""
+    end, is_read = time.monotonic() + PATIENCE, False
+    while not stop and time.monotonic() < end:
+        if mount.is_read and not is_read:
+            end, is_read = time.monotonic() + GRACE, True
+        executor.spin_once(timeout_sec=0.02)
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the demo mount until it is asked to stop; return the exit code of the process."""
     stop = Stop().catch_signals()
@@ -204,6 +223,7 @@ def main(args: Sequence[str] | None = None) -> int:
         mount = DemoMount(node)
         executor = SingleThreadedExecutor()
         executor.add_node(node)
+        wait_for_reader(mount, executor, stop)
         grid = Grid(mount.period_ns)
         start_ns = 0
         # Parameters and services are answered some ten times a second: spinning costs more

@@ -4,7 +4,14 @@ import subprocess
 import sys
 import time
 
-from mime_motor_ros.demo_mount import DemoMount, gyro, IMU_ON_MOUNT, torques, tumble
+from mime_motor_ros.demo_mount import (
+    DemoMount,
+    gyro,
+    IMU_ON_MOUNT,
+    PATIENCE,
+    torques,
+    tumble,
+)
 from mime_motor_ros.errors import ParameterError
 from mime_motor_ros.model import Pose
 import pytest
@@ -174,6 +181,66 @@ def test_the_process_ends_cleanly_when_asked_once_or_twice(listen, number, times
     finally:
         process.kill()
     assert (process.returncode, out, err) == (0, '', '')
+
+
+class Ear:
+    """Takes what comes on a topic, when asked."""
+
+    def __init__(self, node, kind, topic, qos):
+        self.subscription = node.create_subscription(kind, topic, lambda _: None, qos)
+
+    def taken(self):
+        messages, handle = [], self.subscription.handle
+        with handle:
+            while (taken := handle.take_message(self.subscription.msg_type, False)) is not None:
+                messages.append(taken[0])
+        return messages
+
+    def first(self, seconds):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if messages := self.taken():
+                return messages[0]
+            time.sleep(5e-3)
+        raise AssertionError(f'nothing came on {self.subscription.topic_name}')
+
+
+@pytest.fixture
+def ear(context):
+    node = rclpy.create_node('ear', context=context)
+    yield lambda *what: Ear(node, *what)
+    node.destroy_node()
+
+
+@pytest.fixture
+def alone():
+    """A demo mount as a process, which nobody has looked for yet."""
+    process = subprocess.Popen(COMMAND, env=os.environ)
+    yield process
+    process.terminate()
+    assert process.wait(5.0) == 0
+
+
+def test_the_motion_begins_at_its_start_when_somebody_reads_the_imu(ear, alone):
+    tf = ear(TFMessage, '/tf', 1000)
+    commands = ear(Float64MultiArray, 'motor/commands', 1000)
+    end = time.monotonic() + 30.0
+    while not tf.subscription.get_publisher_count():
+        assert time.monotonic() < end
+        time.sleep(5e-3)
+    time.sleep(1.0)
+    assert tf.taken() == commands.taken() == []
+    ear(Imu, 'imu/data', qos_profile_sensor_data)
+    (transform,) = tf.first(4.0).transforms  # less than it waits for nobody
+    assert pose_of(transform.transform) == tumble(0.0)[0]
+    assert list(commands.first(1.0).data) == [0.0]
+
+
+def test_the_motion_begins_after_a_while_when_nobody_does(ear, alone):
+    began = time.monotonic()
+    (transform,) = ear(TFMessage, '/tf', 1000).first(30.0).transforms
+    assert time.monotonic() - began > PATIENCE
+    assert pose_of(transform.transform) == tumble(0.0)[0]
 
 
 def wait_for_readers(mount, count=1):
