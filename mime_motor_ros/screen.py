@@ -53,6 +53,8 @@ class View:
     mount_wrench: tuple[Vector, Vector] | None = None
     statuses: Mapping[str, Status] = field(default_factory=dict)
     """By what they are about: 'stepping', 'mount pose', 'mount rate', 'command' ..."""
+    note: str = ''
+    """What is known better than the node knows it: that it starts, that a recording has ended."""
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -111,40 +113,81 @@ def status_age(status: Status) -> float | None:
     return None
 
 
-def input_text(name: str, status: Status) -> str:
-    """Return one input of the node in words: its name, its age, and what is wrong with it."""
+def status_text(status: Status) -> str:
+    """Return a status in words: how old what it is about is, and what is wrong with it."""
     age = status_age(status)
-    text = name if age is None or not math.isfinite(age) else f'{name} {ago(age)}'
-    return text if status.level == 0 and age is not None else f'{text} ({status.message})'
+    if age is None or not math.isfinite(age):
+        return status.message
+    return ago(age) if status.level == 0 else f'{ago(age)}: {status.message}'
 
 
-def loop_lines(stepping: Status | None) -> list[str]:
+def loop_rows(stepping: Status | None) -> list[tuple[str, str]]:
     """Return the health of the node's loop: its rate and what it missed, and its lateness."""
     if stepping is None:
-        return ['loop: no diagnostics yet']
+        return [('loop', 'no diagnostics yet')]
     value = stepping.values
-    wanted, reached = value.get('wanted rate (Hz)', '?'), value.get('reached rate (Hz)', '?')
+    wanted, reached = value.get('wanted rate (Hz)', '?'), value.get(RATE)
     is_number = wanted.replace('.', '', 1).isdigit()
-    rate = f'{reached} of {wanted} steps/s' if is_number else f'{reached} steps/s, {wanted}'
-    counts = [f'{name} {value[key]}' for name, key in _COUNTS if key in value]
-    lines = ['loop: ' + ', '.join([rate, *counts])]
+    if reached is None:
+        rate = 'not measured yet' + (f', {wanted} steps/s wanted' if is_number else '')
+    else:
+        rate = f'{reached} of {wanted} steps/s' if is_number else f'{reached} steps/s, {wanted}'
+    rows = [('loop', ', '.join([rate, *_counts(value)]))]
     late = [f'{x} {value[key]}' for x in _LATE if (key := f'lateness {x} (ms)') in value]
     if late:
-        lines.append(f'lateness: {", ".join(late)} ms')
-    return lines
+        rows.append(('lateness', f'{", ".join(late)} ms'))
+    return rows
 
 
+def _counts(value: Mapping[str, str]) -> list[str]:
+    return [f'{name} {value[key]}' for name, key in _COUNTS if key in value]
+
+
+RATE = 'reached rate (Hz)'
 _COUNTS = (('caught up', 'steps caught up'), ('gaps', 'gaps'))
 _LATE = ('p50', 'p99', 'max')
 
 
-def state_text(view: View) -> str:
-    """Return in one line what the node is doing, or what is waited for."""
+def status_rows(view: View) -> list[tuple[str, str, str]]:
+    """Return what the node says of itself, a row each: about what, in words, and its style."""
+    stepping = view.statuses.get('stepping')
+    if view.note:  # what is missing is missing as it should be
+        steps = stepping.values.get('steps', '0') if stepping else '0'
+        made = [] if stepping is None or steps == '0' else _counts(stepping.values)
+        return [('loop', ', '.join([f'{steps} steps', *made]), 'dim')] if made else []
+    is_measured = stepping is not None and RATE in stepping.values
+    style = STYLES[min(stepping.level, 3)] if stepping is not None and is_measured else 'dim'
+    rows = [(*row, style) for row in loop_rows(stepping)]
+    others = {name: status for name, status in view.statuses.items() if name != 'stepping'}
+    if stepping is not None and stepping.level and not any(x.level > 1 for x in others.values()):
+        rows.append(('stepping', stepping.message, style))  # else they say it, and more
+    rows += [
+        (name, status_text(status), STYLES[min(status.level, 3)])
+        for name, status in others.items()
+        if status.level or status_age(status) is not None
+    ]
+    return rows
+
+
+def state(view: View) -> str:
+    """Return in some words what the node is doing."""
+    if view.note:
+        return view.note
     if view.age is not None and view.age < 1.0:
         return 'stepping'
     if view.publishers == 0:
         gone = '' if view.age is None else f' (its last output came {ago(view.age)})'
         return f'waiting for the node {view.node}{gone}; is ROS_DOMAIN_ID the same?'
+    if view.age is None:
+        return 'no step yet'
+    return f'no step for {duration(view.age)}'
+
+
+def state_text(view: View) -> str:
+    """Return in one line what the node is doing, or what is waited for and why."""
+    said = state(view)
+    if not said.startswith('no step'):
+        return said
     why = _why_silent(view.statuses)
     if view.age is None:
         return f'{view.node} is there and has made no step yet ({why})'
@@ -155,14 +198,14 @@ def _why_silent(statuses: Mapping[str, Status]) -> str:
     """Return why there are no steps: what the loop itself says, or else all that is wrong."""
     stepping = statuses.get('stepping')
     if stepping is not None and stepping.level:
-        return stepping.message
+        return stepping.message.removeprefix('no steps: ')
     wrong = [f'{name}: {status.message}' for name, status in statuses.items() if status.level]
     return '; '.join(wrong) or 'no reason given yet'
 
 
 def plain_line(view: View) -> str:
     """Return the view in one line, for where there is no terminal."""
-    if view.age is None or view.age >= 1.0:
+    if state(view) != 'stepping':
         return f'{view.seconds:6.1f} s  {state_text(view)}'
     parts = [
         f'{motor.name}: spin {number(motor.spin).strip()} rad/s, '
@@ -171,7 +214,7 @@ def plain_line(view: View) -> str:
     ]
     if view.mount_wrench is not None:
         parts.append(f'|mount wrench| {number(norm(view.mount_wrench[1])).strip()} N m')
-    parts += loop_lines(view.statuses.get('stepping'))
+    parts += [f'{name}: {text}' for name, text in loop_rows(view.statuses.get('stepping'))]
     return f'{view.seconds:6.1f} s  ' + ' | '.join(parts)
 
 
@@ -237,17 +280,15 @@ def screen(view: View) -> Any:
     for row in vector_rows(view):
         vectors.add_row(*(Text(cell) for cell in row))
 
-    state = state_text(view)
-    is_good = state == 'stepping'
+    health = Table.grid(padding=(0, 2, 0, 0))
+    health.add_column(min_width=10, max_width=20)
+    health.add_column()  # a long text goes on below itself
+    for name, text, style in status_rows(view):
+        health.add_row(Text(name, style), Text(text, style))
+
+    said = state(view)
+    is_good = said == 'stepping'
     title = Text.assemble(
-        (view.node, 'bold'), f'  {view.seconds:.1f} s  ', (state, 'green' if is_good else 'yellow')
+        (view.node, 'bold'), f'  {view.seconds:.1f} s  ', (said, 'green' if is_good else 'yellow')
     )
-    lines: list[Any] = [title, Text(), motors, Text(), vectors, Text()]
-    stepping = view.statuses.get('stepping')
-    style = STYLES[min(stepping.level, 3)] if stepping else 'dim'
-    lines += [Text(line, style) for line in loop_lines(stepping)]
-    for name in ('mount pose', 'mount rate', 'command', 'transforms', 'time'):
-        status = view.statuses.get(name)
-        if status is not None and (status.level or status_age(status) is not None):
-            lines.append(Text(input_text(name, status), STYLES[min(status.level, 3)]))
-    return Group(*lines)
+    return Group(title, Text(), motors, Text(), vectors, Text(), health)

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
 
-from .screen import Motor, norm, plain_line, screen, state_text, Status, View
+from .screen import Motor, norm, plain_line, RATE, screen, state_text, Status, View
 from .stopping import leave, Stop
 from .vector import Vector
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rclpy.node import Node
 
 FRAME = 0.1  # s; ten frames a second
-NOT_MOTORS = ('mount pose', 'mount rate', 'command', 'stepping', 'time', 'transforms')
+SPIN = 'spin (rad/s)'  # what only the status of a motor has
 
 
 @dataclass
@@ -93,6 +93,7 @@ class Watch:
         self._spins: dict[str, float | None] = {}
         self._joints: dict[str, _Joint] = {}
         self._statuses: dict[str, Status] = {}
+        self._steps = -1  # that the diagnostics told last
         self._momentum: Vector | None = None
         self._reaction: tuple[Vector, Vector] | None = None
         self._wrench: tuple[Vector, Vector] | None = None
@@ -179,10 +180,24 @@ class Watch:
                 continue
             name = status.name[len(self._prefix) :]
             values = {value.key: value.value for value in status.values}
+            if name == 'stepping':
+                self._drop_half_a_second(values)
             level = int.from_bytes(status.level, 'little')
             self._statuses[name] = Status(level, status.message, values)
-            if name not in NOT_MOTORS and name not in self._spins:
+            if SPIN in values and name not in self._spins:
                 self._add_motor(name)
+
+    def _drop_half_a_second(self, values: dict[str, str]) -> None:
+        """Leave out the rate of a second in which the steps only began: it looks like a fault."""
+        try:
+            steps, reached = int(values['steps']), float(values[RATE])
+        except (KeyError, ValueError):
+            return
+        before, self._steps = self._steps, steps
+        if not 0 <= before <= steps:  # not known, or of a node that was there before
+            before = int(steps - 1.1 * reached)  # a look is a second, and a little
+        if before <= 0:
+            del values[RATE]
 
     def _add_motor(self, name: str) -> None:
         from std_msgs.msg import Float64

@@ -4,17 +4,19 @@ import math
 from mime_motor_ros.screen import (
     ago,
     duration,
-    input_text,
-    loop_lines,
+    loop_rows,
     Motor,
     motor_rows,
     norm,
     number,
     plain_line,
     screen,
+    state,
     state_text,
     Status,
     status_age,
+    status_rows,
+    status_text,
     vector_rows,
     View,
 )
@@ -108,24 +110,51 @@ def test_the_age_of_a_status_is_found_in_either_unit():
     assert status_age(Status(0, '')) is None
 
 
-def test_an_input_that_is_well_shows_its_age_and_one_that_is_not_its_reason():
-    assert input_text('mount pose', FULL.statuses['mount pose']) == 'mount pose 4 ms ago'
-    assert input_text('command', FULL.statuses['command']) == (
-        'command 612 ms ago (0.612 s old, more than 0.5 s: torque 0)'
+def test_a_status_that_is_well_shows_its_age_and_one_that_is_not_its_reason():
+    assert status_text(FULL.statuses['mount pose']) == '4 ms ago'
+    assert status_text(FULL.statuses['command']) == (
+        '612 ms ago: 0.612 s old, more than 0.5 s: torque 0'
     )
     silent = Status(3, 'nothing usable from imu yet')
-    assert input_text('mount rate', silent) == 'mount rate (nothing usable from imu yet)'
+    assert status_text(silent) == 'nothing usable from imu yet'
 
 
 def test_the_loop_is_told_with_what_was_wanted():
-    assert loop_lines(STEPPING) == [
-        'loop: 999.8 of 1000 steps/s, caught up 3, gaps 0',
-        'lateness: p50 0.061, p99 0.204, max 1.310 ms',
+    assert loop_rows(STEPPING) == [
+        ('loop', '999.8 of 1000 steps/s, caught up 3, gaps 0'),
+        ('lateness', 'p50 0.061, p99 0.204, max 1.310 ms'),
     ]
     on_imu = Status(0, '', {'wanted rate (Hz)': 'as the imu', 'reached rate (Hz)': '285.7'})
-    assert loop_lines(on_imu) == ['loop: 285.7 steps/s, as the imu']
-    assert loop_lines(Status(0, '')) == ['loop: ? steps/s, ?']
-    assert loop_lines(None) == ['loop: no diagnostics yet']
+    assert loop_rows(on_imu) == [('loop', '285.7 steps/s, as the imu')]
+    assert loop_rows(None) == [('loop', 'no diagnostics yet')]
+
+
+def test_a_rate_that_was_not_measured_is_none():
+    began = Status(1, '12.0 steps/s, wanted 1000', {'wanted rate (Hz)': '1000', 'gaps': '0'})
+    assert loop_rows(began) == [('loop', 'not measured yet, 1000 steps/s wanted, gaps 0')]
+    assert status_rows(View('motor', statuses={'stepping': began}))[0][2] == 'dim'
+    assert loop_rows(Status(0, '')) == [('loop', 'not measured yet')]
+
+
+def test_a_row_for_all_that_is_wrong_and_no_motor_is_taken_for_well():
+    statuses = {
+        'outputs': Status(1, 'nothing of /motor/reaction goes to /rviz'),
+        'left': Status(1, 'energy does not balance: 1 J of 2 J', {'spin (rad/s)': '1.0'}),
+        'right': Status(0, '2 rad/s', {'spin (rad/s)': '2.0'}),
+    }
+    assert status_rows(View('motor', statuses=statuses))[1:] == [
+        ('outputs', 'nothing of /motor/reaction goes to /rviz', 'yellow'),
+        ('left', 'energy does not balance: 1 J of 2 J', 'yellow'),
+    ]
+
+
+def test_why_there_are_no_steps_is_a_row_where_no_other_says_it():
+    held = Status(1, 'no steps: paused by ~/pause', {'reached rate (Hz)': '0.0'})
+    rows = status_rows(View('motor', statuses={'stepping': held}))
+    assert rows[-1] == ('stepping', 'no steps: paused by ~/pause', 'yellow')
+    silent = Status(3, 'no Imu on /imu/data yet')
+    rows = status_rows(View('motor', statuses={'stepping': held, 'mount rate': silent}))
+    assert [name for name, *_ in rows] == ['loop', 'mount rate']
 
 
 def test_the_state_says_what_is_waited_for():
@@ -149,11 +178,24 @@ def test_the_state_says_what_is_waited_for():
             'stepping': Status(3, 'no steps: no clock yet'),
         },
     )
-    assert state_text(clockless) == (
-        'motor is there and has made no step yet (no steps: no clock yet)'
-    )
+    assert state_text(clockless) == ('motor is there and has made no step yet (no clock yet)')
+    assert state(clockless) == 'no step yet'
     held = View('motor', age=1.5, publishers=1)
     assert state_text(held) == 'motor made its last step 1.5 s ago (no reason given yet)'
+    assert state(held) == 'no step for 1.5 s'
+
+
+def test_a_note_takes_the_place_of_what_is_wrong():
+    statuses = {
+        'stepping': Status(3, 'no steps: no imu', {'steps': '3060', 'steps caught up': '2'}),
+        'mount rate': Status(3, 'no Imu on /imu/data for 1.0 s', {'age (s)': '1.0'}),
+    }
+    view = View('motor', 9.0, 1.7, 1, statuses=statuses, note='the recording has ended')
+    assert plain_line(view) == '   9.0 s  the recording has ended'
+    assert status_rows(view) == [('loop', '3060 steps, caught up 2', 'dim')]
+    before = View('motor', statuses={'stepping': Status(3, '', {'steps': '0'})}, note='starting')
+    assert status_rows(before) == []
+    assert state(before) == 'starting'
 
 
 def test_a_plain_line_tells_the_same_in_one_line():
@@ -189,9 +231,28 @@ def test_the_screen_fits_eighty_columns(view):
     if view is FULL:
         text = '\n'.join(lines)
         assert '184.3' in text
-        assert 'command 612 ms ago' in text
+        assert 'command     612 ms ago: 0.612 s old' in text
         assert 'transforms' not in text  # what is well and has no age is not worth a line
         assert len(lines) == 16
+
+
+def test_a_long_status_goes_on_below_itself_and_is_said_once():
+    console = pytest.importorskip('rich.console', reason='needs the package rich')
+    terminal = console.Console(width=80, record=True, file=io.StringIO())
+    why = "no transform names frame 'odom'. Check its spelling and that its publisher runs"
+    pose = f"no pose of 'base_link' in 'odom' from /tf yet: {why}. The motors are held"
+    statuses = {
+        'stepping': Status(3, f'no steps: mount pose: {why}.'),
+        'mount pose': Status(3, pose),
+    }
+    terminal.print(screen(View('motor', 5.1, publishers=1, statuses=statuses)))
+    lines = [line.rstrip() for line in terminal.export_text().splitlines()]
+    assert lines[0] == 'motor  5.1 s  no step yet'
+    assert lines[-3:] == [
+        "mount pose  no pose of 'base_link' in 'odom' from /tf yet: no transform names",
+        "            frame 'odom'. Check its spelling and that its publisher runs. The",
+        '            motors are held',
+    ]
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are():

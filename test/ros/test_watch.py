@@ -57,7 +57,11 @@ class StandIn:
         stepping = DiagnosticStatus(level=b'\x01', name=f'{name}: stepping', message='slow')
         stepping.values = [KeyValue(key='wanted rate (Hz)', value='1000')]
         statuses = [stepping]
-        statuses += [DiagnosticStatus(name=f'{name}: {motor}') for motor in self.spins]
+        statuses.append(DiagnosticStatus(name=f'{name}: outputs'))
+        spin = [KeyValue(key='spin (rad/s)', value='1.0')]
+        statuses += [
+            DiagnosticStatus(name=f'{name}: {motor}', values=spin) for motor in self.spins
+        ]
         self.diagnostics.publish(DiagnosticArray(status=statuses))
 
 
@@ -129,6 +133,33 @@ def test_the_diagnostics_of_other_nodes_are_left_alone(make_watch, motor):
     array = DiagnosticArray(status=[DiagnosticStatus(name='motor2: stepping', message='no')])
     watch._on_diagnostics(array)
     assert watch.view().statuses == before
+
+
+def seconds_of(*looks):
+    """Return diagnostics that come one after the other: steps so far, and steps a second."""
+    for steps, reached in looks:
+        values = {'steps': str(steps), 'reached rate (Hz)': str(reached)}
+        stepping = DiagnosticStatus(name='motor: stepping')
+        stepping.values = [KeyValue(key=key, value=value) for key, value in values.items()]
+        yield DiagnosticArray(status=[stepping])
+
+
+@pytest.mark.parametrize(
+    ('looks', 'shown'),
+    [  # not in the second in which the steps begin, which is no full one
+        (((0, 0.0), (430, 428.0), (1431, 1000.0)), (None, None, '1000.0')),
+        (((1431, 1000.0), (1431, 0.0)), ('1000.0', '0.0')),  # of a node that is there before us
+        (((1020, 1000.0),), (None,)),
+        (((9000, 1000.0), (300, 299.0), (1300, 1000.0)), ('1000.0', None, '1000.0')),  # anew
+        ((('?', 1000.0),), ('1000.0',)),
+    ],
+)
+def test_a_rate_is_shown_when_a_full_second_was_measured(make_watch, looks, shown):
+    watch, seen = make_watch(), []
+    for message in seconds_of(*looks):
+        watch._on_diagnostics(message)
+        seen.append(watch.view().statuses['stepping'].values.get('reached rate (Hz)'))
+    assert tuple(seen) == shown
 
 
 def test_a_tally_counts_every_wrench_and_only_when_asked_to(make_watch, motor):
