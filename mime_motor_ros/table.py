@@ -99,6 +99,7 @@ class Watch:
         self._wrench: tuple[Vector, Vector] | None = None
         self._counted = tally
         self.tally = Tally()
+        self.note = ''  # see View
 
         base, name = self.motor.rpartition('/')[::2]
         self._prefix = f'{name}: '
@@ -115,6 +116,7 @@ class Watch:
         self._read(WrenchStamped, f'{self.motor}/reaction', self._on_reaction, self._newest)
         self._read(Vector3Stamped, f'{self.motor}/momentum', self._on_momentum, self._newest)
         self._read(JointState, joints, self._on_joints, self._newest)
+        self._outputs = tuple(self._reads)
         self._read(DiagnosticArray, '/diagnostics', self._on_diagnostics, some)
 
     def _read(self, kind: type, topic: str, use: Callable[[Any], None], qos: Any) -> None:
@@ -142,6 +144,19 @@ class Watch:
             reaction=self._reaction,
             mount_wrench=self._wrench,
             statuses=dict(self._statuses),
+            note=self.note,
+        )
+
+    @property
+    def is_met(self) -> bool:
+        """Return whether the node and we know of each other: no step to come is missed."""
+        outputs = self._statuses.get('outputs')
+        try:  # what the node knows, which it tells once a second
+            read = int(outputs.values['topics read']) if outputs else 0
+        except (KeyError, ValueError):
+            read = 0
+        return read >= len(self._outputs) and all(
+            one.subscription.get_publisher_count() for one in self._outputs
         )
 
     def _motors(self) -> tuple[Motor, ...]:

@@ -4,13 +4,14 @@ Show the motor node at work: the node and a moving mount as processes, and a liv
     python tools/demo.py [--seconds 12] [--bag RECORDING]
 
 Without a recording the mount is the demo mount, which tumbles and sends torques; with one it is
-what was recorded, and the node steps on its IMU. It ends with one line of what was received.
+what was recorded, and the node steps on its IMU. It ends with one line of what was made of it.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+import ctypes
 from dataclasses import dataclass, field
 import os
 from pathlib import Path
@@ -24,19 +25,36 @@ import tempfile
 import time
 from typing import Any
 
-from mime_motor_ros.errors import MotorError
-from mime_motor_ros.screen import number, state_text, View
+from mime_motor_ros.errors import MotorError, ParameterError
+from mime_motor_ros.screen import number, RATE, state_text, View
+from mime_motor_ros.settings import settings
 from mime_motor_ros.stopping import leave, Stop
 from mime_motor_ros.table import Display, show, Tally, Watch
 from recording import Frames, guess_frames, Recording
 
 TOOLS = Path(__file__).resolve().parent
+STARTING = 'starting: the node and the mount find each other'
+ENDED = 'the recording has ended'
+STALE = 3  # of diagnostic_msgs/DiagnosticStatus
 PATIENCE = 20.0  # s until the first step; a start takes two
+LOOK = 1.0  # s in which a node that is there already is found
+CALM = 8.0  # s after the start of the mount in which no step is no fault
+LAST = 3.0  # s after the end of the mount until its last step is told, at most
 SETTLE = 0.05  # s; the recordings' samples were received up to 26 ms after their stamps
 
 
 class DemoError(MotorError):
     """The demo cannot go on; the text says why."""
+
+
+def die_with_the_parent(parent: int) -> None:
+    """Have SIGTERM sent to this process when the one that started it is gone, even by kill -9."""
+    _LIBC.prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG, of Linux alone
+    if os.getppid() != parent:  # it went while we came
+        os._exit(1)
+
+
+_LIBC = ctypes.CDLL(None)  # loaded here: a process just forked should load nothing
 
 
 class Child:
@@ -45,6 +63,7 @@ class Child:
     def __init__(self, name: str, command: Sequence[str | Path]) -> None:
         self.name = name
         self._errors = tempfile.TemporaryFile(mode='w+')  # noqa: SIM115  closed by stop
+        parent = os.getpid()
         # In a session of its own: Ctrl-C reaches the demo, which ends its children in order.
         self._process = subprocess.Popen(
             [str(part) for part in command],
@@ -52,6 +71,7 @@ class Child:
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
             start_new_session=True,
+            preexec_fn=lambda: die_with_the_parent(parent),
         )
 
     @property
@@ -97,36 +117,57 @@ class Loop:
             self.longest = max(self.longest, float(longest))
 
 
-def summary(tally: Tally, due: int, view: View, loop: Loop, ending: str) -> str:
-    """Return all that was received in one line."""
+def summary(tally: Tally, made: int | None, due: int, view: View, loop: Loop, ending: str) -> str:
+    """
+    Return in one line what was made and received.
+
+    ``made`` are the steps by the node's own count, None when it did not tell; ``due`` those from
+    the first that was made to the last, both among them.
+    """
     spins = [f'{number(x.spin).strip()} rad/s' for x in view.motors if x.spin is not None]
-    parts = [
-        f'{tally.seconds:.1f} s',
-        f'{tally.received} of {due} steps',
+    parts = [f'{tally.seconds:.1f} s']
+    if made is None:
+        parts.append(f'{tally.received} of {due} steps read here')
+    else:
+        # More than due: the first was made before anybody read, and was due like the others.
+        parts.append(f'{made} of {max(due, made)} steps made')
+        if tally.received < made:
+            parts.append(f'{tally.received} read here')
+    parts += [
         f'spin {" ".join(spins) or "not received"}',
         f'peak |mount wrench| {number(tally.peak_torque).strip()} N m',
     ]
     if loop.p99:
         # The middle of the seconds: the worst is the start, where two processes import.
-        parts.append(f'lateness p99 {median(loop.p99):.2g} ms, max {loop.longest:.2g} ms')
+        p99, longest = (number(x, 2).strip() for x in (median(loop.p99), loop.longest))
+        parts.append(f'lateness p99 {p99} ms, max {longest} ms')
     return ', '.join([*parts, ending])
 
 
 def steps_on_grid(tally: Tally, rate: float) -> int:
-    """Return how many steps lie between the first stamp received and the last."""
+    """Return how many steps end from the first stamp received to the last, both among them."""
     return round(tally.seconds * rate) + 1 if tally.received else 0
 
 
-def steps_on_imu(recording: Recording, frames: Frames, until_ns: float) -> int:
-    """Return how many steps the IMU makes until a time; the first sample only starts the clock."""
+def steps_on_imu(recording: Recording, frames: Frames, first_ns: int, until_ns: float) -> int:
+    """Return how many samples of the IMU end a step, from the first step's stamp to a time."""
     newest_ns = count = 0
     for record in recording.records((frames.imu_topic,)):
         stamp = record.message.header.stamp
         stamp_ns = stamp.sec * 1_000_000_000 + stamp.nanosec
         if newest_ns < stamp_ns <= until_ns:
             newest_ns = stamp_ns
-            count += 1
-    return max(0, count - 1)
+            count += stamp_ns >= first_ns
+    return count if first_ns else 0
+
+
+def steps_made(view: View) -> int | None:
+    """Return how many steps the node has made by its own count, None when it has not told."""
+    stepping = view.statuses.get('stepping')
+    try:
+        return None if stepping is None else int(stepping.values['steps'])
+    except (KeyError, ValueError):
+        return None
 
 
 def node_command(options: argparse.Namespace, frames: Frames | None) -> list[str]:
@@ -218,8 +259,7 @@ def run(options: argparse.Namespace, stop: Stop) -> int:
         )
     else:
         print(f'A wheel on a tumbling mount, {options.rate:g} steps/s.')
-    ends = ['Ctrl-C'] if options.seconds == float('inf') else [f'{options.seconds:g} s', 'Ctrl-C']
-    print(f'It ends with {" or ".join(["the recording"] * (recording is not None) + ends)}.')
+    print(how_it_ends(options))
     print(invitation(os.environ), flush=True)
 
     import rclpy
@@ -230,17 +270,23 @@ def run(options: argparse.Namespace, stop: Stop) -> int:
     node = rclpy.create_node('demo_table')
     try:
         watch = Watch(node, tally=True)
+        watch.note = STARTING
         loop = Loop()
-        children.append(Child('motor node', node_command(options, frames)))
-        wait_for_node(watch, children, stop)
-        if not stop:
-            name = 'demo mount' if recording is None else 'player'
-            children.append(Child(name, mount_command(options)))
-        has_ended = watch_over(watch, loop, children, options, stop)
+        refuse_a_stranger(watch, 0.0 if options.is_alone else LOOK, stop)
+        with Display(options.plain or None) as display:
+            children.append(Child('motor node', node_command(options, frames)))
+            wait_for_node(watch, display, children, stop)
+            if not stop:
+                name = 'demo mount' if recording is None else 'player'
+                children.append(Child(name, mount_command(options)))
+                end_ns = None if recording is None else recording.end_ns
+                has_ended = watch_over(watch, display, loop, children, options, end_ns, stop)
+        codes = [child.stop() for child in children[1:]]
+        count_the_last(watch, children)
+        codes.append(children[0].stop())
         view = watch.view()
-        codes = [child.stop() for child in reversed(children)]
     finally:
-        for child in children:
+        for child in reversed(children):
             if child.code is None:
                 child.stop()
         node.destroy_node()
@@ -251,15 +297,25 @@ def run(options: argparse.Namespace, stop: Stop) -> int:
         due = steps_on_grid(tally, options.rate)
     else:
         until_ns = float('inf') if has_ended else tally.last_ns
-        due = steps_on_imu(recording, frames, until_ns)
+        due = steps_on_imu(recording, frames, tally.first_ns, until_ns)
     failures = [child.failure() for child in children if child.code]
-    print(summary(tally, due, view, loop, 'not cleanly' if any(codes) else 'stopped cleanly'))
+    end = 'not cleanly' if any(codes) else 'stopped cleanly'
+    print(summary(tally, steps_made(view), due, view, loop, end))
     for failure in failures:
         print(f'demo: {failure}', file=sys.stderr)
     if not tally.received and not stop:
         print(f'demo: nothing was received: {state_text(view)}', file=sys.stderr)
         return 1
     return 1 if failures else 0
+
+
+def how_it_ends(options: argparse.Namespace) -> str:
+    """Return when the demo ends."""
+    ends = ['with the recording'] if options.bag is not None else []
+    if options.seconds < float('inf'):
+        ends.append(f'after {options.seconds:.12g} s')
+    ends.append('with Ctrl-C')
+    return f'It ends {", ".join(ends[:-1])}{" or " if ends[:-1] else ""}{ends[-1]}.'
 
 
 def chosen_frames(recording: Recording, options: argparse.Namespace) -> Frames:
@@ -271,50 +327,117 @@ def chosen_frames(recording: Recording, options: argparse.Namespace) -> Frames:
     return found._replace(world=world, mount=mount)
 
 
-def wait_for_node(watch: Watch, children: list[Child], stop: Stop) -> None:
-    """Wait until the node's outputs are there, so that its first step is seen."""
-    end = time.monotonic() + PATIENCE
-    while not stop and watch.view().publishers == 0:
-        refuse_dead(children)
-        if time.monotonic() > end:
-            raise DemoError(f'the motor node did not come up within {PATIENCE:g} s.')
+def refuse_a_stranger(watch: Watch, seconds: float, stop: Stop) -> None:
+    """Look so long for a motor node that is there before ours, and refuse to show its numbers."""
+    end = time.monotonic() + seconds
+    while not stop and time.monotonic() < end:
+        refuse_more_than(0, watch)
         time.sleep(0.02)
-    time.sleep(0.2)  # reader and writer see each other a little after the node is seen
+
+
+def refuse_more_than(count: int, watch: Watch) -> None:
+    """Raise an error when more motor nodes are seen."""
+    if watch.view().publishers > count:
+        domain = os.environ.get('ROS_DOMAIN_ID', '0')
+        raise DemoError(
+            f'there is a node /motor on ROS_DOMAIN_ID {domain} already. End it, or run the demo '
+            'without ROS_DOMAIN_ID: then it takes one that is free.'
+        )
+
+
+def wait_for_node(watch: Watch, display: Display, children: list[Child], stop: Stop) -> None:
+    """Wait until the node and we have found each other, so that its first step is seen."""
+    began = time.monotonic()
+    there: float | None = None
+
+    def is_up() -> bool:
+        nonlocal there
+        refuse_dead(children)
+        refuse_more_than(1, watch)
+        now = time.monotonic()
+        if there is None and watch.view().publishers:
+            there = now
+        if there is None and now - began > PATIENCE:
+            raise DemoError(
+                f'the motor node did not come up within {PATIENCE:g} s: it is not seen. Is the '
+                'loopback interface up (ip link show lo)? Else try another ROS_DOMAIN_ID '
+                f'than {os.environ.get("ROS_DOMAIN_ID", "0")}.'
+            )
+        # What the demo shows does not hang on it: after a while it goes on all the same.
+        return stop.asked or watch.is_met or (there is not None and now - there > CALM)
+
+    show(watch, display, is_up)
 
 
 def watch_over(
-    watch: Watch, loop: Loop, children: list[Child], options: argparse.Namespace, stop: Stop
+    watch: Watch,
+    display: Display,
+    loop: Loop,
+    children: list[Child],
+    options: argparse.Namespace,
+    end_ns: int | None,
+    stop: Stop,
 ) -> bool:
     """Show the table until the demo is over; return whether a recording was played to its end."""
     source = children[-1]
     began = time.monotonic()
     first: float | None = None
-    ended: float | None = None
+    last: Last | None = None
 
     def is_over() -> bool:
-        nonlocal first, ended
-        loop.add(watch.view())
-        now = time.monotonic()
+        nonlocal first, last
+        view, now = watch.view(), time.monotonic()
+        loop.add(view)
+        refuse_more_than(1, watch)
         if first is None and watch.tally.received:
             first = now
+        if first is None and now - began > CALM:
+            watch.note = ''  # now the node's own reasons are of use
+        if first is not None:
+            silent = view.age is not None and view.age > 0.3
+            is_at_end = end_ns is not None and watch.tally.last_ns > end_ns - 500_000_000
+            watch.note = ENDED if last or (silent and is_at_end) else ''
         if options.bag is None:
             refuse_dead(children)
             if first is None and now - began > PATIENCE:
-                raise DemoError(f'no step within {PATIENCE:g} s: {state_text(watch.view())}')
+                raise DemoError(f'no step within {PATIENCE:g} s: {state_text(view)}')
         else:
             refuse_dead(children[:1])
-            if source.code == 0 and ended is None:
-                ended = now
+            if source.code == 0 and last is None:
+                last = Last(watch)
             elif source.code:
+                watch.note = ''
                 raise DemoError(f'{source.failure()}\n    {state_text(watch.view())}')
         is_late = first is not None and now - first >= options.seconds
-        # A second and a bit: so much later the diagnostics have told of the last step.
-        return stop.asked or is_late or (ended is not None and now - ended > 1.2)
+        return stop.asked or is_late or (last is not None and last.is_told())
 
-    with Display(options.plain or None) as display:
-        show(watch, display, is_over)
+    show(watch, display, is_over)
+    return last is not None
+
+
+class Last:
+    """Tells when the node's own count of its steps is final, once its mount is gone."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._before = watch.view().statuses.get('stepping')
+        self._until = time.monotonic() + LAST
+
+    def is_told(self) -> bool:
+        """Return whether diagnostics have come since that tell of a time without steps."""
+        now = self._watch.view().statuses.get('stepping')
+        is_new = now is not None and now is not self._before
+        still = is_new and (now.level == STALE or now.values.get(RATE) == '0.0')
+        return still or time.monotonic() > self._until
+
+
+def count_the_last(watch: Watch, children: Sequence[Child]) -> None:
+    """Wait, when the mount is gone, until the node has told of its last step."""
+    last = Last(watch)
+    while watch.tally.received and children[0].code is None and not last.is_told():
+        time.sleep(0.02)
+        watch.poll()
     watch.poll()
-    return ended is not None
 
 
 def refuse_dead(children: Sequence[Child]) -> None:
@@ -325,7 +448,7 @@ def refuse_dead(children: Sequence[Child]) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options of the command."""
+    """Return the options of the command, as they are written."""
     options = argparse.ArgumentParser(
         prog='demo.py', description='Run the motor node on a moving mount and show a live table.'
     )
@@ -333,26 +456,38 @@ def parser() -> argparse.ArgumentParser:
     def add(name: str, text: str, **more: Any) -> None:
         options.add_argument(name, help=text, **more)
 
-    add('--seconds', 'end so long after the first step (until Ctrl-C)', type=_seconds)
-    add('--rate', 'steps a second (1000)', type=float, default=1000.0)
+    add('--seconds', 'end so long after the first step (until Ctrl-C)', default='')
+    add('--rate', 'steps a second (1000)', default='1000')
     add('--plain', 'a line a second in a terminal too', action='store_true')
     add('--bag', 'the mount is that of this rosbag2 folder', metavar='RECORDING')
-    add('--speed', 'times real time for a recording (1)', type=float, default=1.0)
+    add('--speed', 'times real time for a recording (1)', default='1')
     add('--world', 'world frame of the recording (found in it)')
     add('--mount', 'mount frame of the recording (found in it)')
     add('--imu-topic', 'IMU topic of the recording (its first)')
-    options.set_defaults(seconds=float('inf'))
     return options
 
 
-def _seconds(text: str) -> float:
-    """Return a positive number of seconds; nothing is for ever, as in an unset make variable."""
-    if not text.strip():
-        return float('inf')
-    seconds = float(text)
-    if not seconds > 0.0:
-        raise argparse.ArgumentTypeError(f'must be > 0 s, got {text}.')
-    return seconds
+def chosen_options(args: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options with their numbers, which are checked before anything is started."""
+    options = parser().parse_args(args)
+    # Nothing is for ever, as in an unset make variable.
+    options.seconds = _number(options.seconds.strip() or 'inf')
+    if not isinstance(options.seconds, float) or not options.seconds > 0.0:
+        raise ParameterError('SECONDS', 'a number > 0 s', repr(options.seconds))
+    options.rate = _number(options.rate)
+    settings({'rate': options.rate})
+    options.speed = _number(options.speed)
+    if not isinstance(options.speed, float) or not 0.0 <= options.speed < float('inf'):
+        raise ParameterError('speed', 'a number >= 0 times real time', repr(options.speed))
+    return options
+
+
+def _number(text: str) -> float | str:
+    """Return a number, or what was written instead."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -360,9 +495,10 @@ def main(args: Sequence[str] | None = None) -> int:
     stop = Stop().catch_signals()
     # A terminal that is closed is a reason to stop like any other: children would go on.
     signal.signal(signal.SIGHUP, signal.getsignal(signal.SIGTERM))
-    options = parser().parse_args(args)
-    prepare_environment(os.environ)
     try:
+        options = chosen_options(args)
+        options.is_alone = not os.environ.get('ROS_DOMAIN_ID')
+        prepare_environment(os.environ)
         return run(options, stop)
     except MotorError as error:
         print(f'demo: {error}', file=sys.stderr)
