@@ -96,13 +96,13 @@ def test_a_python_without_venv_or_headers_is_named_with_its_packages(checkout, m
 def test_a_python_out_of_range_is_refused(checkout, machine, version):
     script(machine / 'python3', f'echo {version}')
     said = refusal(set_up(checkout, machine))
-    assert said.startswith(f'setup: missing: Python 3.10 to 3.13 (version of python3: {version}).')
+    assert said.startswith(f'setup: missing: Python 3.10 to 3.13 (python3 is {version}).')
     assert 'sudo apt install python3 python3-venv' in said
 
 
 def test_without_any_python_the_line_says_so(checkout, machine):
     (machine / 'python3').unlink()
-    assert '(version of python3: none)' in refusal(set_up(checkout, machine))
+    assert '(python3 does not run here)' in refusal(set_up(checkout, machine))
 
 
 def test_another_python_in_range_is_taken_when_python3_is_not(checkout, machine):
@@ -114,7 +114,13 @@ def test_another_python_in_range_is_taken_when_python3_is_not(checkout, machine)
 def test_a_python_named_by_the_user_must_be_in_range(checkout, machine):
     script(machine / 'old', 'echo 3.9')
     said = refusal(set_up(checkout, machine, PYTHON='old'))
-    assert said == 'setup: PYTHON must be a Python 3.10 to 3.13, got old (version: 3.9).'
+    assert said == 'setup: PYTHON must be a Python 3.10 to 3.13, got old: old is 3.9.'
+
+
+def test_a_python_named_by_the_user_that_does_not_run_is_told_so(checkout, machine):
+    script(machine / 'shim', 'echo "shim: command not found" >&2; exit 127')
+    said = refusal(set_up(checkout, machine, PYTHON='shim'))
+    assert said == 'setup: PYTHON must be a Python 3.10 to 3.13, got shim: shim does not run here.'
 
 
 def test_another_processor_is_refused(checkout, machine):
@@ -175,6 +181,34 @@ def test_a_sourced_ros_whose_python_is_another_one_is_said(checkout, machine, pr
     given = {'ROS_DISTRO': 'jazzy', 'AMENT_PREFIX_PATH': str(prefix), 'PYTHON': 'python3'}
     said = refusal(set_up(checkout, machine, **given))
     assert said.startswith(f'setup: ROS 2 (jazzy in {prefix}) is sourced, but python3 cannot')
+
+
+@pytest.mark.parametrize(
+    ('ros', 'text'),
+    [
+        (
+            'jazzy in /opt/ros/jazzy',
+            'ROS 2 (jazzy in /opt/ros/jazzy) is sourced, but .venv, made by python3, cannot '
+            "import its rclpy (ModuleNotFoundError: No module named 'rclpy'). Where that is in a "
+            'virtual environment: leave it, use a shell without ROS, or name the Python of that '
+            'ROS with PYTHON=...',
+        ),
+        (
+            'wheels',
+            'the rclpy of the wheels does not run here: '
+            "ModuleNotFoundError: No module named 'rclpy'",
+        ),
+    ],
+)
+def test_a_venv_that_does_not_see_rclpy_is_not_taken_for_ready(checkout, machine, ros, text):
+    binaries = checkout / '.venv' / 'bin'
+    binaries.mkdir(parents=True)
+    lines = 'Traceback (most recent call last):', "ModuleNotFoundError: No module named 'rclpy'"
+    script(binaries / 'python', f'printf "%s\\n" "{lines[0]}" "{lines[1]}" >&2; exit 1')
+    ask = f". tools/setup.sh; ros='{ros}' python=python3; check_rclpy; echo ready"
+    assert refusal(set_up(checkout, machine, ['bash', '-c', ask])) == f'setup: {text}'
+    script(binaries / 'python', 'exit 0')
+    assert set_up(checkout, machine, ['bash', '-c', ask]).stdout == 'ready\n'
 
 
 def test_with_a_sourced_ros_its_prefix_stays_and_no_library_path_is_set(checkout, machine):

@@ -65,22 +65,42 @@ def size(vector: Any) -> float:
 
 def row(path: str) -> str:
     """Return one line of the table."""
+    return row_of(*result(path))
+
+
+def result(path: str) -> tuple[Recording, Session, list[Outcome]]:
+    """Return a recording, and what the session makes of it."""
     recording = Recording(path)
-    session, made = outcomes(recording, values_for(recording))
-    refused = ', '.join(
-        f'{source} {reason} {count}' for (source, reason), count in sorted(session.counts.items())
-    )
-    spin = max(abs(outcome.steps[0].state.spin) for outcome in made)
-    wrenches = [outcome.mount_wrench() for outcome in made]
-    torque = max(size(wrench.torque) for wrench in wrenches)
+    return recording, *outcomes(recording, values_for(recording))
+
+
+def row_of(recording: Recording, session: Session, made: list[Outcome]) -> str:
+    """Return one line of the table: what went in and what came out."""
+    spin = max((abs(outcome.steps[0].state.spin) for outcome in made), default=None)
+    torque = max((size(outcome.mount_wrench().torque) for outcome in made), default=None)
     return (
-        f'| {recording.name} | {recording.seconds:.1f} s | {len(made)} | {refused or "none"} | '
-        f'{spin:.6f} rad/s | {torque:.6f} N m |'
+        f'| {recording.name} | {recording.seconds:.1f} s | {len(made)} | '
+        f'{refusals(session) or "none"} | {"-" if spin is None else f"{spin:.6f} rad/s"} | '
+        f'{"-" if torque is None else f"{torque:.6f} N m"} |'
     )
+
+
+def refusals(session: Session) -> str:
+    """Return what was not used, with its reasons."""
+    counts = sorted(session.counts.items())
+    return ', '.join(f'{source} {reason} {count}' for (source, reason), count in counts)
+
+
+def why_none(recording: Recording, session: Session) -> str:
+    """Return why a recording gave no step, in one line."""
+    reasons = [session.waiting if session.rate_stamp else 'no usable IMU message']
+    if counted := refusals(session):
+        reasons.append(f'refused: {counted}')
+    return f'{recording.name} gives no step: {"; ".join(x.rstrip(".") for x in reasons)}.'
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the table; 1 when a recording cannot be read or gives no step."""
     if len(sys.argv) < 2:
         print('offline: give the folder of a recording, or several.', file=sys.stderr)
         return 1
@@ -89,13 +109,19 @@ def main() -> int:
         '| peak mount wrench |'
     )
     print('|---|---|---|---|---|---|')
+    empty = []
     try:
         for path in sys.argv[1:]:
-            print(row(path))
+            recording, session, made = result(path)
+            print(row_of(recording, session, made))
+            if not made:
+                empty.append(why_none(recording, session))
     except MotorError as error:
         print(f'offline: {error}', file=sys.stderr)
         return 1
-    return 0
+    for text in empty:
+        print(f'offline: {text}', file=sys.stderr)
+    return 1 if empty else 0
 
 
 if __name__ == '__main__':

@@ -80,13 +80,19 @@ known() { # do wheels exist for this version?
     case $1 in 3.10 | 3.11 | 3.12 | 3.13) ;; *) return 1 ;; esac
 }
 
+told() { # its version, in words
+    local version
+    version=$(version_of "$1")
+    if [ "$version" = none ]; then echo "$1 does not run here"; else echo "$1 is $version"; fi
+}
+
 find_python() { # sets python, to one the wheels exist for
     for python in ${PYTHON:-python3 python3.13 python3.12 python3.11 python3.10}; do
         known "$(version_of "$python")" && return
     done
-    [ -z "${PYTHON:-}" ] || die "PYTHON must be a Python 3.10 to 3.13, got $PYTHON" \
-        "(version: $(version_of "$PYTHON"))."
-    die "missing: Python 3.10 to 3.13 (version of python3: $(version_of python3))." \
+    [ -z "${PYTHON:-}" ] || die "PYTHON must be a Python 3.10 to 3.13, got $PYTHON:" \
+        "$(told "$PYTHON")."
+    die "missing: Python 3.10 to 3.13 ($(told python3))." \
         'Install: sudo apt install python3 python3-venv, or name one with PYTHON=...'
 }
 
@@ -132,7 +138,8 @@ make_venv() {
             "$(uname -m). Source a ROS 2 distribution and run this again."
         find_python
         check_machine "$python" wheels
-        say "Python $(version_of "$python") and wheels of ROS 2 Jazzy go into .venv (a minute, once)"
+        say "Python $(version_of "$python") and wheels of ROS 2 Jazzy go into .venv" \
+            '(a minute or two and 0.4 GB, once)'
         make_venv_of_wheels "$python"
     else
         find_python_of_ros
@@ -141,7 +148,16 @@ make_venv() {
         make_venv_beside_ros "$python"
     fi
     echo "$ros" > "$venv/.ros"
+    check_rclpy
     environment "$venv/bin/python" | write_stamp environment
+}
+
+check_rclpy() { # what .venv is for
+    "$tools/env.sh" python -c 'import rclpy' 2> "$venv/setup.log" && return
+    [ "$ros" = wheels ] || die "ROS 2 ($ros) is sourced, but .venv, made by $python, cannot import" \
+        "its rclpy ($(tail -n 1 "$venv/setup.log")). Where that is in a virtual environment: leave" \
+        'it, use a shell without ROS, or name the Python of that ROS with PYTHON=...'
+    die "the rclpy of the wheels does not run here: $(tail -n 1 "$venv/setup.log")"
 }
 
 make_venv_of_wheels() {
