@@ -34,18 +34,16 @@ from rcl_interfaces.msg import (
     SetParametersResult,
 )
 import rclpy
-from rclpy._rclpy_pybind11 import RCLError, RMWError, UnknownROSArgsError
+from rclpy._rclpy_pybind11 import RMWError
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.exceptions import InvalidHandle, NameValidationException, ParameterException
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-from rclpy.logging import get_logger_level, LoggingSeverity, set_logger_level
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message, serialize_message
-from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64, Float64MultiArray, Header
@@ -60,6 +58,7 @@ from .model import Wrench
 from .scheduling import adopt, standing_back
 from .session import Outcome, Session
 from .settings import check_names, motor_names, OF_RCLPY, parameters, plain, settings
+from .starting import initialise, REFUSED
 from .stopping import Stop
 from .timeline import Grid, NANOSECONDS
 from .wire import imu, Template
@@ -79,7 +78,6 @@ MOST_BYTES = 1 << 19  # and about how many bytes; a message that is longer is no
 WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
 REPEAT_AFTER = 10.0  # [s] before the same thing is said again
 UNREADABLE = (ValueError, OverflowError, struct.error, RMWError)
-REFUSED = (MotorError, ParameterException, NameValidationException, RCLError, UnknownROSArgsError)
 QUALITIES = {'depth': None, 'history': HistoryPolicy, 'reliability': ReliabilityPolicy}
 ASIDE = 2e-5  # [s] for the other threads, where the loop is behind and would never sleep
 LONGEST_SLEEP = 50_000_000  # [ns]
@@ -677,17 +675,6 @@ def serve(stop: Stop, args: list[str] | None = None) -> int:
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
-
-
-def initialise(args: list[str] | None) -> None:
-    """Start rclpy; what is wrong with the arguments is said once and by us, not by rcl too."""
-    quiet = LoggingSeverity.FATAL
-    set_logger_level('rcl', quiet)
-    try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    finally:
-        if get_logger_level('rcl') == quiet:  # else the arguments have chosen it
-            set_logger_level('rcl', LoggingSeverity.UNSET)
 
 
 class Served:

@@ -285,6 +285,10 @@ LINES = [  # arguments that are wrong as text, what is said
         f'{QUALITY}.reliability must be one of system_default, reliable, best_effort, '
         "best_available, got 'sure'.",
     ),
+    (
+        ['-p', 'mount_frame:=\udcff'],  # a byte that is no text, as Python keeps it
+        "an argument must be text in UTF-8, got b'mount_frame:=\\xff'.",
+    ),
 ]
 
 
