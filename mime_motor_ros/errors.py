@@ -30,7 +30,7 @@ class ParameterError(MotorError, ValueError):
     """
 
     def __init__(self, name: str, rule: str, value: object, hint: str = '') -> None:
-        text = f'{name} must be {rule}, got {shortened(str(value), 200)}.'
+        text = f'{name} must be {rule}, got {shortened(str(value))}.'
         super().__init__(text + (f' {hint}' if hint else ''))
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
 
