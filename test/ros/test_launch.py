@@ -164,7 +164,6 @@ def test_T44_what_is_given_goes_over_the_file_in_its_own_type(name, text, value)
     assert texts(node).index('-p') > texts(node).index('--params-file')
 
 
-@pytest.mark.parametrize('name', ['use_sim_time', 'publish_tf', 'rviz', 'respawn'])
 def test_the_enclave_goes_to_the_node_when_there_is_one():
     motor = runpy.run_path(str(MOTOR))['motor']
     assert '--enclave' not in texts(*motor(context(MOTOR)))
@@ -172,6 +171,7 @@ def test_the_enclave_goes_to_the_node_when_there_is_one():
     assert words[words.index('--enclave') + 1] == '/bench/motor'
 
 
+@pytest.mark.parametrize('name', ['use_sim_time', 'publish_tf', 'rviz', 'respawn'])
 def test_a_flag_that_is_neither_true_nor_false_is_refused(name):
     with pytest.raises(ValueError, match='must be') as refused:
         runpy.run_path(str(MOTOR))['nodes'](context(MOTOR, **{name: 'perhaps'}))
