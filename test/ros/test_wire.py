@@ -1,10 +1,17 @@
 """The bytes made without ROS are those ROS makes of the message objects."""
 
+from itertools import product
 from math import nan
 import struct
 
 import filled
-from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3Stamped, WrenchStamped
+from geometry_msgs.msg import (
+    InertiaStamped,
+    TransformStamped,
+    TwistStamped,
+    Vector3Stamped,
+    WrenchStamped,
+)
 from mime_motor_ros import messages, wire
 from mime_motor_ros.model import MotorState, Pose, Step, Wrench
 from mime_motor_ros.session import Outcome
@@ -13,6 +20,7 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64, Header
+from tf2_msgs.msg import TFMessage
 
 STAMP = 1_700_000_000_123_456_789
 SECONDS = divmod(STAMP, 1_000_000_000)
@@ -123,6 +131,47 @@ def test_an_imu_of_another_byte_order_is_read_too():
     big = b'\0\0\0\0' + struct.pack('>iII', seconds, nanoseconds, length) + little[16:28]
     big += struct.pack('>37d', *numbers)
     assert repr(wire.imu(big)) == repr(wire.imu(little))
+
+
+def tf_message(frames):
+    """Return transforms between frames of all lengths, so that every alignment comes."""
+    message = TFMessage()
+    for i, (parent, child) in enumerate(frames):
+        transform = TransformStamped(header=Header(frame_id=parent), child_frame_id=child)
+        transform.header.stamp.sec, transform.header.stamp.nanosec = SECONDS[0] + i, SECONDS[1]
+        t, r = transform.transform.translation, transform.transform.rotation
+        t.x, t.y, t.z = 1.0 + i, -0.0, nan
+        r.x, r.y, r.z, r.w = 0.1, -0.2, 0.3, 1e300
+        message.transforms.append(transform)
+    return message
+
+
+NAMES = ['', 'a', 'ab', 'abc', 'abcd', 'rämen', 'x' * 255]
+TREES = [[], *([pair] for pair in product(NAMES, NAMES)), list(product(NAMES, NAMES))]
+
+
+@pytest.mark.parametrize('frames', TREES)
+@pytest.mark.parametrize('static', [False, True])
+def test_transforms_read_from_bytes_are_those_read_from_the_object(frames, static):
+    message = tf_message(frames)
+    found = wire.transforms(serialize_message(message), static)
+    assert repr(found) == repr(messages.transforms(message, static))
+
+
+@pytest.mark.parametrize('end', range(0, 200, 7))
+def test_transforms_that_are_cut_off_are_refused_with_an_error_the_loop_expects(end):
+    data = serialize_message(tf_message([('base_link', 'imu_link'), ('odom', 'base_link')]))
+    assert end < len(data)
+    with pytest.raises((struct.error, ValueError)):
+        wire.transforms(data[:end], False)
+
+
+def test_a_count_or_a_length_beyond_the_message_is_refused():
+    data = serialize_message(tf_message([('base_link', 'imu_link')]))
+    for at in (4, 16, 32):
+        spoiled = data[:at] + b'\xff\xff\xff\x7f' + data[at + 4 :]
+        with pytest.raises((struct.error, ValueError)):
+            wire.transforms(spoiled, False)
 
 
 @pytest.mark.parametrize(
