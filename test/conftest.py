@@ -7,6 +7,7 @@ The network is chosen before anything imports rclpy, and processes a test starts
 import os
 from pathlib import Path
 import random
+import signal
 import socket
 
 import pytest
@@ -62,6 +63,15 @@ def pytest_report_header():
     if NO_ROS:
         return f'ROS: {NO_ROS}; tests of it are skipped'
     return f'ROS: rclpy imported, domain {DOMAIN}, localhost only, field checks {checks}'
+
+
+@pytest.fixture
+def restored_signals():
+    """Put back the handlers that a command under test replaces."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in kept.items():
+        signal.signal(number, handler)
 
 
 class _LeftOut(pytest.Module):

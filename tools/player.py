@@ -19,27 +19,11 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.stopping import leave, Stop
+from pacing import Instant, instants, Pace, PlayError, ShownClock, TAIL, wait_for_readers
 from recording import IMU, Record, Recording, TF, Topic
 
 if TYPE_CHECKING:
     from rclpy.node import Node
-
-TICK_NS = 10_000_000
-"""The longest time of the recording without a /clock: time goes on where nothing was recorded."""
-TAIL = 1.0
-"""How far /clock goes past the last record [s], so that what listeners hold back is let go."""
-GRACE = 0.2  # s; a writer sees its readers some ms before they see it, and would lose messages
-
-
-class PlayError(MotorError):
-    """A recording cannot be played as asked."""
-
-
-class Instant(NamedTuple):
-    """The records of one time of receipt; none at the ticks between."""
-
-    received_ns: int
-    records: tuple[Record, ...]
 
 
 class Played(NamedTuple):
@@ -53,26 +37,6 @@ class Played(NamedTuple):
     """How far it was behind its schedule at the worst [s]; 0 where there is none."""
     unanswered: int
     """Samples a listener in lockstep did not answer in time."""
-
-
-def instants(records: Iterator[Record], tail: float = TAIL) -> Iterator[Instant]:
-    """Return the records grouped by time of receipt, with empty ticks in every longer gap."""
-    group: list[Record] = []
-    for record in records:
-        if group and record.received_ns != group[0].received_ns:
-            yield Instant(group[0].received_ns, tuple(group))
-            yield from _ticks(group[0].received_ns, record.received_ns)
-            group = []
-        group.append(record)
-    if group:
-        last_ns = group[0].received_ns
-        yield Instant(last_ns, tuple(group))
-        yield from _ticks(last_ns, last_ns + round(tail * 1e9) + 1)
-
-
-def _ticks(after_ns: int, before_ns: int) -> Iterator[Instant]:
-    for tick_ns in range(after_ns + TICK_NS, before_ns, TICK_NS):
-        yield Instant(tick_ns, ())
 
 
 class Player:
@@ -112,8 +76,7 @@ class Player:
         clock: bool = True,
         tail: float = TAIL,
     ) -> None:
-        if not 0.0 <= speed < float('inf'):
-            raise PlayError(f'speed must be finite and >= 0, got {speed}.')
+        Pace(speed)  # refuses what is no speed
         self.node, self.recording, self.speed = node, recording, speed
         self.topics, self.seconds, self.tail = tuple(topics), seconds, tail
         self.lockstep: Lockstep | None = None
@@ -123,12 +86,7 @@ class Player:
         for topic in recording.topics:
             if not topics or topic.name in topics:
                 self._add(topic, (remaps or {}).get(topic.name, topic.name))
-        self._clock = None
-        if clock:
-            from rosgraph_msgs.msg import Clock
-
-            self._clock = node.create_publisher(Clock, '/clock', 10)
-            self._now = Clock()
+        self._clock = ShownClock(node) if clock else None
 
     def _add(self, topic: Topic, name: str) -> None:
         from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -184,29 +142,14 @@ class Player:
         """
         kinds = {topic.name: topic.type for topic in self.recording.topics}
         wanted = topics or [name for name in self._publishers if kinds[name] in (IMU, TF)]
-        end = time.monotonic() + seconds
-        while True:
-            missing = [x for x in wanted if self._publishers[x].get_subscription_count() == 0]
-            if not missing or time.monotonic() > end or stop():
-                break
-            time.sleep(0.01)
-        time.sleep(GRACE)
-        return missing
+        return wait_for_readers({name: self._publishers[name] for name in wanted}, seconds, stop)
 
     def play(self, stop: Callable[[], bool] = lambda: False) -> Played:
         """Play the recording once, until its end or until ``stop`` says so."""
-        start = time.monotonic_ns()
-        first_ns = None
-        sent = count = behind_ns = 0
+        start, pace = time.monotonic_ns(), Pace(self.speed)
+        sent = count = 0
         for instant in self._instants():
-            if first_ns is None:
-                first_ns = instant.received_ns
-            if self.speed:
-                due_ns = start + round((instant.received_ns - first_ns) / self.speed)
-                if not _sleep_until(due_ns, stop):
-                    break
-                behind_ns = max(behind_ns, time.monotonic_ns() - due_ns)
-            elif stop():
+            if not pace.wait(instant.received_ns, stop):
                 break
             self.send(instant)
             sent += len(instant.records)
@@ -219,7 +162,7 @@ class Player:
             sent,
             count,
             (time.monotonic_ns() - start) * 1e-9,
-            behind_ns * 1e-9,
+            pace.behind_ns * 1e-9,
             0 if self.lockstep is None else self.lockstep.unanswered,
         )
 
@@ -230,9 +173,7 @@ class Player:
             if self.lockstep is not None and record.type == IMU:
                 self.lockstep.sent(record)
         if self._clock is not None:
-            stamp = self._now.clock
-            stamp.sec, stamp.nanosec = divmod(instant.received_ns, 1_000_000_000)
-            self._clock.publish(self._now)
+            self._clock.show(instant.received_ns)
 
     def _instants(self) -> Iterator[Instant]:
         played = tuple(name for name in self._publishers)
@@ -301,17 +242,6 @@ class Lockstep:
 def stamp_ns(stamp: Any) -> int:
     """Return a builtin_interfaces/Time as nanoseconds."""
     return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
-
-
-def _sleep_until(due_ns: int, stop: Callable[[], bool]) -> bool:
-    """Sleep until a time of the monotonic clock; False when asked to stop before."""
-    while not stop():
-        left = (due_ns - time.monotonic_ns()) * 1e-9
-        if left <= 0:
-            return True
-        # In pieces: a signal only sets a flag, the sleep itself goes on.
-        time.sleep(min(left, 0.05))
-    return False
 
 
 def _type_hash(node: Node, topic: str) -> str:

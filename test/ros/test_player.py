@@ -10,7 +10,8 @@ import pytest
 
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
-from player import Instant, instants, main, Player, PlayError, remaps, TAIL  # noqa: E402
+from pacing import Instant, instants, PlayError, TAIL  # noqa: E402
+from player import main, Player, remaps  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from recording import Record, Recording  # noqa: E402
@@ -116,7 +117,7 @@ def test_the_clock_comes_after_the_records_of_its_instant_and_goes_on_past_the_l
     order = []
     for name, publisher in player._publishers.items():
         player._publishers[name] = Spy(publisher, order)
-    player._clock = Spy(player._clock, order)
+    player._clock.publisher = Spy(player._clock.publisher, order)
     player.wait(0.0)
     player.play()
     times = [nanoseconds(message.clock) for message in ear.expect(300, 1.0)]
@@ -263,14 +264,6 @@ def test_a_missing_recording_ends_the_command_with_one_line(capfd, restored_sign
     assert capfd.readouterr().err == (
         'player: /nowhere/bag does not exist. Give the folder of a recording.\n'
     )
-
-
-@pytest.fixture
-def restored_signals():
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in kept.items():
-        signal.signal(number, handler)
 
 
 @needs_recordings
