@@ -68,6 +68,11 @@ class Peer:
         self._executor = SingleThreadedExecutor(context=context)
         self._executor.add_node(self.node)
 
+    def close(self):
+        self._executor.remove_node(self.node)
+        self._executor.shutdown()
+        self.node.destroy_node()
+
     def until(self, reached, what, process=None):
         """Spin until something holds; fail at once when the process that should do it ended."""
         end = time.monotonic() + PATIENCE
@@ -109,7 +114,7 @@ class WireClock:
 def peer(context):
     peer = Peer(context)
     yield peer
-    peer.node.destroy_node()
+    peer.close()
 
 
 @pytest.fixture
