@@ -238,6 +238,7 @@ class Display:
     def __init__(self, plain: bool | None = None) -> None:
         self.plain = not sys.stdout.isatty() if plain is None else plain
         self._said = float('-inf')
+        self._note = ''
         self._live: Any = None
 
     def __enter__(self) -> Display:
@@ -257,8 +258,8 @@ class Display:
         """Show a view."""
         if self._live is not None:
             self._live.update(screen(view), refresh=True)
-        elif time.monotonic() - self._said >= 1.0 - FRAME / 2:
-            self._said = time.monotonic()
+        elif time.monotonic() - self._said >= 1.0 - FRAME / 2 or view.note not in ('', self._note):
+            self._said, self._note = time.monotonic(), view.note
             print(plain_line(view), flush=True)
 
 

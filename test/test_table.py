@@ -20,7 +20,7 @@ from mime_motor_ros.screen import (
     vector_rows,
     View,
 )
-from mime_motor_ros.table import parser, Tally
+from mime_motor_ros.table import Display, parser, Tally
 import pytest
 
 STEPPING = Status(
@@ -206,6 +206,14 @@ def test_a_plain_line_tells_the_same_in_one_line():
         ' | lateness: p50 0.061, p99 0.204, max 1.310 ms'
     )
     assert plain_line(View('motor', 0.5)).startswith('   0.5 s  waiting for the node motor')
+
+
+def test_without_a_terminal_there_is_a_line_a_second_and_one_for_each_note(capsys):
+    with Display(plain=True) as display:
+        for note in ('starting', 'starting', '', '', 'ended', 'ended'):
+            display.show(View('motor', 1.0, note=note))
+    said = capsys.readouterr().out.splitlines()
+    assert said == ['   1.0 s  starting', '   1.0 s  ended']
 
 
 def test_rows_leave_a_dash_for_what_was_not_received():
