@@ -155,7 +155,7 @@ def test_a_command_names_what_is_there(line):
     first, *words = shlex.split(line)
     if first == 'make':
         assert words[0] in targets()
-        assert all(re.match('(SECONDS|BAG|ARGS)=.', word) for word in words[1:])
+        assert all(re.match('(SECONDS|BAG|ARGS|MINUTES)=.', word) for word in words[1:])
     elif first == 'ros2':
         ROS2[words[0]](*words[1:])
     elif first == 'colcon':
