@@ -29,6 +29,7 @@ setup(
             f'motor = {NAME}.main:run',
             f'demo_mount = {NAME}.demo_mount:run',
             f'motor_table = {NAME}.table:run',
+            f'motor_check = {NAME}.check:run',
         ],
     },
 )

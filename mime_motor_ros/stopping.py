@@ -18,11 +18,13 @@ class Stop:
     """
     True once the process was asked to stop, however often it is asked.
 
-    While ``at_once`` is set there is nothing to put away, and a signal ends the process there.
+    While ``at_once`` is set there is nothing to put away, and a signal ends the process there,
+    with ``code``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, code: int = 0) -> None:
         self.asked = self.at_once = False
+        self.code = code
 
     def __bool__(self) -> bool:
         return self.asked
@@ -41,7 +43,7 @@ class Stop:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.asked = True
         if self.at_once:
-            os._exit(0)
+            os._exit(self.code)
 
 
 def leave(code: int) -> NoReturn:

@@ -1,0 +1,410 @@
+"""
+What a motor node would find in the live graph: ``ros2 run mime_motor_ros motor_check``.
+
+It takes the parameters and remaps of the node, listens for some seconds as the node would, and
+prints what is missing or looks wrong. Nothing is published, no node is needed, none is disturbed.
+ROS is imported only when it runs.
+
+Exit codes: 0 a session would run and nothing looks wrong; 1 something does, or the check was
+interrupted before it could judge; 2 wrong arguments or parameters.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+import json
+from math import isfinite
+import os
+import shutil
+import sys
+import textwrap
+import time
+from typing import Any, NoReturn, TYPE_CHECKING
+
+from .case import KINDS
+from .findings import Finding, findings, is_good, Seen, Topic
+from .rehearsal import Received
+from .settings import Settings
+from .stopping import leave, Stop
+from .timeline import NANOSECONDS
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+LOOK = 0.002  # [s] between looks at the topics, which is how well a time of receipt is known
+LOOK_AT_GRAPH = 0.25  # [s]
+LONGEST = 600.0  # [s]
+DISCOVERY = 4.0
+"""How long publishers may take to be found [s]: those who are missed at first come after 3 s."""
+MOST_RECEIVED = 1_000_000
+UNSEEN = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', 'ROS_LOCALHOST_ONLY': '0'}
+COLOURS = {'ok': '32', 'warning': '33', 'error': '1;31'}
+
+
+class Ear:
+    """
+    One input topic, heard with the quality of service of the motor node.
+
+    What does not fit that is heard too, once ``open`` was called, and marked as not arriving.
+    """
+
+    def __init__(
+        self, source: str, subscription: Any, read: Callable[[bytes], Sequence[Any]]
+    ) -> None:
+        self.source, self.read = source, read
+        self.topic: str = subscription.topic_name
+        self.kind: type = subscription.msg_type
+        self.qos = copy(subscription.qos_profile)
+        self.unreadable = 0
+        self._main: Any = None
+        self._other: Any = None
+
+    def listen(self, node: Node) -> None:
+        """Subscribe as the motor node does."""
+        self._main = node.create_subscription(self.kind, self.topic, _nothing, copy(self.qos))
+
+    def open(self, node: Node) -> None:
+        """Subscribe so that every publisher fits."""
+        from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+        if self._other is None:
+            any_qos = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+            self._other = node.create_subscription(self.kind, self.topic, _nothing, any_qos)
+
+    def senders(self, node: Node) -> Any:
+        """Return who publishes on the topic, for the motor node's kind of subscription."""
+        from .graph import senders
+
+        return senders(node, self._main)
+
+    def taken(self) -> Iterator[tuple[Any, bool, int | None]]:
+        """Return what has arrived: an input, whether the motor node gets it, its number."""
+        from .node import MOST_A_CYCLE, MOST_BYTES, UNREADABLE
+
+        for subscription in (self._main, self._other):
+            if subscription is None:
+                continue
+            arrives, handle = subscription is self._main, subscription.handle
+            with handle:
+                for _ in range(MOST_A_CYCLE):
+                    message = handle.take_message(self.kind, True)
+                    if message is None:
+                        break
+                    data, info = message
+                    try:
+                        if len(data) > MOST_BYTES:
+                            raise ValueError('more bytes than the motor node looks at')
+                        items = self.read(data)
+                    except UNREADABLE:
+                        self.unreadable += arrives
+                        continue
+                    for item in items:
+                        yield item, arrives, info.get('publication_sequence_number')
+
+
+def _nothing(_: Any) -> None:
+    """Do nothing: the messages are taken, not called back with."""
+
+
+class Plan:
+    """What a motor node with these arguments would be and read."""
+
+    def __init__(self, motor: Any) -> None:
+        self.settings: Settings = motor.session.settings
+        self.name: str = motor.get_fully_qualified_name()
+        self.namespace: str = motor.get_namespace()
+        self.output: str = motor.resolve_topic_name('~/mount_wrench')
+        self.simulated: bool = motor.get_parameter('use_sim_time').value
+        self.ears = [Ear(*one) for one in motor.inputs]
+
+
+def plan(args: Sequence[str]) -> Plan:
+    """
+    Return what a motor node with these arguments would read, by making one that nobody sees.
+
+    So parameters, remaps and qualities of service are the node's own, and so are its errors.
+    """
+    import rclpy
+
+    from .node import MotorNode
+    from .starting import initialise
+
+    with _environment(UNSEEN):
+        initialise(list(args))
+        try:
+            motor = MotorNode(start_parameter_services=False, enable_rosout=False)
+            try:
+                return Plan(motor)
+            finally:
+                motor.destroy_node()
+        finally:
+            rclpy.try_shutdown()
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+class Listener:
+    """Hears what a plan reads, on a node of its own."""
+
+    def __init__(self, planned: Plan) -> None:
+        import rclpy
+        from rclpy.qos import QoSProfile, ReliabilityPolicy
+        from rosgraph_msgs.msg import Clock
+
+        def node(name: str) -> Any:
+            return rclpy.create_node(
+                name,
+                namespace=planned.namespace,
+                use_global_arguments=False,  # the plan has resolved every name
+                start_parameter_services=False,
+                enable_rosout=False,
+            )
+
+        # By its own name, or two checks at once would take each other's endpoints for theirs.
+        name = f'motor_check_{os.getpid()}'
+        self.plan, self.node = planned, node(name)
+        self._other_node: Any = None
+        self._make_other: Callable[[], Any] = lambda: node(f'{name}_other')
+        self.received: list[Received] = []
+        self._now_ns = 0
+        self._looked = 0.0
+        for ear in planned.ears:
+            ear.listen(self.node)
+        self._clock: Any = None
+        if planned.simulated:
+            qos = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
+            self._clock = self.node.create_subscription(Clock, '/clock', _nothing, qos)
+
+    def listen(self, seconds: float, stop: Stop) -> bool:
+        """Listen for some seconds from when the senders are found; return whether it could."""
+        latest = time.monotonic() + DISCOVERY
+        while not stop and time.monotonic() < latest and self._lacks_a_sender():
+            time.sleep(10 * LOOK)
+        end = time.monotonic() + seconds
+        while not stop and time.monotonic() < end:
+            self.look()
+            time.sleep(LOOK)
+        return not stop
+
+    def _lacks_a_sender(self) -> bool:
+        """Tell whether a topic that is needed has no publisher yet, as far as one knows."""
+        settings = self.plan.settings
+        needed = {settings.rate_source}
+        if settings.world_frame != settings.mount_frame:
+            needed.add(settings.pose_source)
+        # Of the two topics of transforms the moving one comes first; the other need not be there.
+        topics = {ear.source: ear.topic for ear in reversed(self.plan.ears)}
+        wanted = [topics[source] for source in needed if source in topics]
+        wanted += ['/clock'] if self.plan.simulated else []
+        return any(not self.node.count_publishers(topic) for topic in wanted)
+
+    def look(self) -> None:
+        """Take what has arrived, as a cycle of the motor node does."""
+        now = time.monotonic()
+        if now - self._looked >= LOOK_AT_GRAPH:
+            self._looked = now
+            self._open_where_needed()
+        arrived = self._arrived()
+        if self._follow_clock():
+            arrived += self._arrived()  # what was sent before this /clock and is here only now
+        now_ns = self._now_ns
+        if len(self.received) < MOST_RECEIVED:
+            self.received += [Received(now_ns, *one) for one in arrived]
+            self.received.append(Received(now_ns))
+
+    def _arrived(self) -> list[tuple[Any, bool, int | None]]:
+        return [one for ear in self.plan.ears for one in ear.taken()]
+
+    def _follow_clock(self) -> bool:
+        """Look at the clock; return whether a /clock came."""
+        if self._clock is None:
+            self._now_ns = self.node.get_clock().now().nanoseconds
+            return False
+        came, handle = False, self._clock.handle
+        with handle:
+            while (taken := handle.take_message(self._clock.msg_type, False)) is not None:
+                stamp, came = taken[0].clock, True
+                if stamp.sec >= 0:
+                    self._now_ns = stamp.sec * NANOSECONDS + stamp.nanosec
+        return came
+
+    def _open_where_needed(self) -> None:
+        """Hear what does not fit, too; on another node, so that the first is the motor's like."""
+        for ear in self.plan.ears:
+            if ear.senders(self.node).misfits:
+                self._other_node = self._other_node or self._make_other()
+                ear.open(self._other_node)
+
+    def seen(self) -> Seen:
+        """Return all that was seen."""
+        from .graph import full_name
+
+        node, planned = self.node, self.plan
+        topics = [self._topic(ear) for ear in planned.ears]
+        motors = [full_name(x) for x in node.get_publishers_info_by_topic(planned.output)]
+        clocks = {full_name(x) for x in node.get_publishers_info_by_topic('/clock')}
+        of_tf = {name for topic in topics if topic.source == 'tf' for name in topic.fitting}
+        main = {one.item for one in self.received if one.arrives and one.item is not None}
+        received = [one for one in self.received if one.arrives or one.item not in main]
+        return Seen(received, topics, motors, planned.simulated, sorted(clocks), sorted(of_tf))
+
+    def _topic(self, ear: Ear) -> Topic:
+        from .graph import type_name
+
+        kind, peers = type_name(ear.kind), ear.senders(self.node)
+        elsewhere = [
+            name
+            for name, kinds in self.node.get_topic_names_and_types()
+            if kind in kinds and name != ear.topic and self.node.count_publishers(name)
+        ]
+        return Topic(
+            ear.source,
+            ear.topic,
+            kind,
+            peers.fitting,
+            peers.misfits,
+            tuple(elsewhere) if ear.source in KINDS else (),
+            ear.unreadable,
+        )
+
+    def close(self) -> None:
+        """Put the nodes away."""
+        for node in (self.node, self._other_node):
+            if node is not None:
+                node.destroy_node()
+
+
+def table(name: str, seconds: float, found: Sequence[Finding], colour: bool = False) -> str:
+    """Return findings as lines of text, as wide as the terminal."""
+    width = max(60, min(shutil.get_terminal_size((99, 24)).columns, 120))
+    levels, subjects = (max(map(len, column)) for column in list(zip(*found, strict=True))[:2])
+    lines = [f'motor_check for {name}, {seconds:g} s: {verdict(found)}']
+    for level, subject, text, _ in found:
+        head = f'{level:{levels}}  {subject:{subjects}}  '
+        wrapped = textwrap.wrap(
+            text,
+            width,
+            initial_indent=head,
+            subsequent_indent=' ' * len(head),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        if colour:
+            wrapped[0] = f'\x1b[{COLOURS[level]}m{level}\x1b[0m{wrapped[0][len(level) :]}'
+        lines += wrapped
+    return '\n'.join(lines)
+
+
+def verdict(found: Sequence[Finding]) -> str:
+    """Return in a few words how it is."""
+    if is_good(found):
+        return 'nothing looks wrong'
+    counts = [(sum(one.level == level for one in found), level) for level in ('error', 'warning')]
+    return ', '.join(f'{n} {level}{"s" if n > 1 else ""}' for n, level in counts if n)
+
+
+def as_json(name: str, seconds: float, found: Sequence[Finding]) -> str:
+    """Return findings as one JSON object."""
+    return json.dumps(
+        {
+            'node': name,
+            'seconds': seconds,
+            'good': is_good(found),
+            'findings': [one._asdict() for one in found],
+        },
+        default=str,
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options of the command."""
+    options = argparse.ArgumentParser(
+        prog='motor_check',
+        description='Look at the live graph and say what a motor node would lack in it.',
+        epilog='Parameters and remaps are those of the motor node and go behind --ros-args, as '
+        '--params-file FILE, -p NAME:=VALUE or -r imu/data:=/imu. Exit code 0: a session would '
+        'run and nothing looks wrong; 1: something does, or it was interrupted; 2: wrong '
+        'arguments.',
+    )
+    options.add_argument(
+        '--seconds', type=_seconds, default=5.0, help='how long to listen [s] (5)'
+    )
+    options.add_argument('--json', action='store_true', help='print one JSON object')
+    return options
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not (isfinite(seconds) and 0.0 < seconds <= LONGEST):
+        raise argparse.ArgumentTypeError(f'must be > 0 s and <= {LONGEST:g} s, got {text}.')
+    return seconds
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Check until all was heard or it is asked to stop; return the exit code of the process."""
+    stop = Stop(code=1).catch_signals()
+    given = list(sys.argv[1:] if args is None else args)
+    ros = given.index('--ros-args') if '--ros-args' in given else len(given)
+    options = parser().parse_args(given[:ros])
+
+    stop.at_once = True
+    import rclpy
+
+    from .arguments import plain_line
+    from .starting import initialise, REFUSED
+
+    try:
+        planned = plan(given[ros:])
+        stop.at_once = False
+        initialise(given[ros:])
+    except REFUSED as error:
+        print(f'motor_check: {plain_line(error)}', file=sys.stderr)
+        return 2
+    listener = None
+    try:
+        listener = Listener(planned)
+        heard = listener.listen(options.seconds, stop)
+        seen = listener.seen() if heard else Seen()
+    finally:
+        if listener is not None:
+            listener.close()
+        rclpy.try_shutdown()
+    if stop:
+        return 1
+    stop.at_once = True  # nothing is left to put away, and what follows only computes
+    found = findings(planned.settings, seen)
+    if options.json:
+        text = as_json(planned.name, options.seconds, found)
+    else:
+        colour = sys.stdout.isatty() and not os.environ.get('NO_COLOR')
+        text = table(planned.name, options.seconds, found, colour)
+    with suppress(BrokenPipeError):  # nobody reads it to the end
+        print(text, flush=True)
+    return 0 if is_good(found) else 1
+
+
+def run() -> NoReturn:
+    """Be the console script ``motor_check``."""
+    leave(main())
+
+
+if __name__ == '__main__':
+    run()
