@@ -192,13 +192,17 @@ class Listener:
 
     def listen(self, seconds: float, stop: Stop) -> bool:
         """Listen for some seconds from when the senders are found; return whether it could."""
-        latest = time.monotonic() + DISCOVERY
-        while not stop and time.monotonic() < latest and self._lacks_a_sender():
-            time.sleep(10 * LOOK)
-        end = time.monotonic() + seconds
-        while not stop and time.monotonic() < end:
+        now = time.monotonic()
+        latest, end = now + DISCOVERY, now + seconds
+        while not stop and now < end:
             self.look()
             time.sleep(LOOK)
+            now = time.monotonic()
+            if now < latest:
+                if self._lacks_a_sender():
+                    end = now + seconds
+                else:
+                    latest = now
         return not stop
 
     def _lacks_a_sender(self) -> bool:

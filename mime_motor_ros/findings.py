@@ -33,6 +33,7 @@ ADVICE = {
     'stamp': 'Look at the clock of the sender.',
     'old': 'Let one node alone send them, in order.',
     'full': 'Somebody sends far too many.',
+    'frames': 'Somebody invents frame ids; remap /tf to one without those.',
 }
 
 

@@ -106,6 +106,8 @@ def rehearse(settings: Settings, received: Sequence[Received]) -> Rehearsal:
     session = Session(replace(settings, rate=rate))
     made = Rehearsal(session)
     on_rate = settings.step_on == 'imu'
+    # More at once is a gap, and two steps apart is none.
+    most = 2 + int(max(settings.max_gap * rate / NANOSECONDS, 2.0))
     ticked, fresh = None, 0
     for i, (now_ns, item, *_) in enumerate(received):
         if item is not None:
@@ -117,6 +119,6 @@ def rehearse(settings: Settings, received: Sequence[Received]) -> Rehearsal:
         tick = session.grid.tick(now_ns - settings.settle)
         due = fresh if on_rate else tick - (tick if ticked is None else ticked)
         ticked, fresh = tick, 0
-        made.advance(now_ns, 1 + max(0, min(due, MOST_STEPS)))
+        made.advance(now_ns, 1 + max(0, due if on_rate else min(due, most)))
         made.look()
     return made

@@ -1,13 +1,15 @@
 """Each check finds what it is for, and says nothing of good input."""
 
+import json
 from math import cos, sin, sqrt
 from pathlib import Path
+from random import Random
 
 from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, tumble
 from mime_motor_ros.findings import Finding, findings, is_good, Seen, Topic
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
 from mime_motor_ros.rehearsal import Received, rehearse
-from mime_motor_ros.settings import settings
+from mime_motor_ros.settings import POSE_SOURCES, RATE_SOURCES, settings
 from mime_motor_ros.vector import conjugate, rotate
 import pytest
 from sessions import MS, ORIGIN, SECOND, START, UPRIGHT, yawed
@@ -667,10 +669,11 @@ def test_a_frame_of_the_mount_both_static_and_moving_is_told():
 
 def test_static_transforms_of_the_sensor_that_differ_are_told():
     other = Transform(START - 1, 'base_link', 'imu_link', ORIGIN, UPRIGHT, True)
-    assert [text for _, _, text in wrong(stream(more=[lambda _: other]))] == [
+    said = [text for _, _, text in wrong(stream(more=[lambda _: other]))]
+    assert said[0] == (
         "frame 'imu_link' has static transforms that differ: the one of the latest stamp wins. "
         'Stop all but one publisher.'
-    ]
+    )
 
 
 def test_two_publishers_of_the_mount_are_told_by_their_counts():
@@ -901,6 +904,45 @@ def test_a_rehearsal_is_a_session_fed_with_the_same():
 def test_a_long_recording_is_stepped_more_rarely():
     many = settings({'motors': [f'm{i}' for i in range(60)], 'rate': 10_000.0})
     assert 100 < rehearse(many, stream(commands=False)).session.steps < 1000
+
+
+def test_whatever_comes_it_ends_in_findings_that_json_can_tell():
+    numbers = [0.0, 1.0, -1.0, NAN, float('inf'), 1e300, 1e-300, 3]
+    names = ['', '/', '/odom', 'odom', 'base_link', 'imu_link', 'wheel_rotor', 'wheel_stator', 'x']
+    yes_no = [True, False]
+    times = [0, 1, -1, START, START + 50 * MS, START + SECOND, 1 << 62]
+
+    def vector(pick, size=3):
+        return tuple(pick(numbers) for _ in range(size))
+
+    def item(pick):
+        stamp, frame, child = pick(times), pick(names), pick(names)
+        return pick([
+            lambda: None,
+            lambda: Transform(stamp, frame, child, vector(pick), vector(pick, 4), pick(yes_no)),
+            lambda: Transform(stamp, 'odom', 'base_link', ORIGIN, UPRIGHT),
+            lambda: Imu(stamp, frame, vector(pick), pick(numbers), vector(pick, 4), pick(numbers)),
+            lambda: Imu(stamp, 'base_link', (0.0, 0.0, 1.0)),
+            lambda: Odometry(stamp, frame, child, vector(pick), vector(pick, 4), vector(pick)),
+            lambda: Twist(stamp, frame, vector(pick)),
+            lambda: Commands(vector(pick, pick([0, 1, 2]))),
+            lambda: JointCommand(stamp, (frame,), vector(pick, pick([0, 1]))),
+            lambda: Load(stamp, pick(['wheel', 'x']), 'rotor', frame, vector(pick), vector(pick)),
+        ])()  # fmt: skip
+
+    for seed in range(60):
+        pick = Random(seed).choice
+        heard = [
+            Received(max(0, pick(times[:6]) + pick([0, MS, 20 * MS])), item(pick), pick(yes_no),
+                     pick([None, 1, 2]))
+            for _ in range(80)
+        ]  # fmt: skip
+        given = [(source, pose) for source in RATE_SOURCES for pose in POSE_SOURCES]
+        source, pose = given[seed % len(given)]
+        told = found(heard, pick([TOPICS, ()]), rate_source=source, pose_source=pose,
+                     seen={'simulated': pick([True, False])})  # fmt: skip
+        assert {one.level for one in told} <= {'ok', 'warning', 'error'}
+        json.dumps([one._asdict() for one in told], allow_nan=False)
 
 
 # real recordings
