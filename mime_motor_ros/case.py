@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .inputs import Imu, Odometry, Transform, Twist
-from .rehearsal import Received, Rehearsal
+from .rehearsal import elapsed, Received, Rehearsal
 from .settings import Settings
 from .timeline import NANOSECONDS
 
@@ -75,8 +75,17 @@ class Case:
     @property
     def seconds(self) -> float:
         """Return how long was listened, by the session's clock [s]."""
-        times = [one.now_ns for one in self.seen.received if one.now_ns]
-        return (times[-1] - times[0]) / NANOSECONDS if times else 0.0
+        return elapsed(self.seen.received)
+
+    @property
+    def held_up(self) -> float:
+        """Return the longest time between two looks at the live topics [s]."""
+        if self.seen.simulated or not self.seen.topics:
+            return 0.0
+        looks = [one.now_ns for one in self.seen.received if one.item is None]
+        return (
+            max((b - a for a, b in zip(looks, looks[1:], strict=False)), default=0) / NANOSECONDS
+        )
 
     @property
     def still(self) -> bool:

@@ -62,13 +62,13 @@ def judge_rate(case: Case) -> Iterator[Finding]:
     settings, subject = case.settings, 'mount rate'
     if settings.rate_source in KINDS:
         if settings.rate_source == settings.pose_source and not case.still:
-            level, age = _age(case.heard.rate_ages, settings.rate_timeout, 'rate_timeout')
+            level, age = _age(case, case.heard.rate_ages, settings.rate_timeout, 'rate_timeout')
             yield Finding(level, subject, f'from the same {settings.rate_source} messages: {age}')
             return
         yield from _stream(case, subject, settings.rate_source, settings.rate_timeout,
                            case.heard.rate_ages)  # fmt: skip
     elif settings.rate_source == 'tf':
-        level, age = _age(case.heard.rate_ages, settings.rate_timeout, 'rate_timeout')
+        level, age = _age(case, case.heard.rate_ages, settings.rate_timeout, 'rate_timeout')
         yield Finding(level, subject, f'from the differences of the poses: {age}')
     else:
         found = compare(case.heard.poses, [(t, (0.0, 0.0, 0.0)) for t, _ in case.heard.poses])
@@ -246,7 +246,7 @@ def _flow(
     if clock:
         yield Finding(clock[0], subject, f'{often}, {clock[1]}', values)
         return
-    level, age = _age(ages, timeout, parameter)
+    level, age = _age(case, ages, timeout, parameter)
     if level == 'ok' and 2.0 * flow.period * NANOSECONDS > timeout:
         level = 'warning'
         age += (
@@ -284,7 +284,7 @@ def _tick(case: Case) -> float:
     return 2.0 * median(steps) if steps else 0.0
 
 
-def _age(ages: Sequence[float], timeout: int, parameter: str) -> tuple[str, str]:
+def _age(case: Case, ages: Sequence[float], timeout: int, parameter: str) -> tuple[str, str]:
     """Return how old something is where steps read it, against its timeout."""
     if not ages:
         return 'ok', 'no step has read it'
@@ -294,10 +294,16 @@ def _age(ages: Sequence[float], timeout: int, parameter: str) -> tuple[str, str]
     if most <= limit:
         return 'ok', f'{text} ({parameter} {duration(limit)})'
     level = 'error' if usual > limit else 'warning'
-    return level, (
-        f'{text}: beyond {parameter} ({duration(limit)}) the motors pause. Send it faster, look '
-        'for what holds it up, or raise the parameter.'
+    text += (
+        f': beyond {parameter} ({duration(limit)}) the motors pause. Send it faster, look for '
+        'what holds it up, or raise the parameter.'
     )
+    if case.held_up > 0.5 * limit:
+        text += (
+            f' The check itself was held up for {duration(case.held_up)} meanwhile: this machine '
+            'may be too busy.'
+        )
+    return level, text
 
 
 def judge_command(case: Case) -> Iterator[Finding]:

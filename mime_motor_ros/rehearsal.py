@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from .inputs import Load
 from .session import Session, SOURCES
-from .settings import Settings
+from .settings import LONGEST_GAP, Settings
 from .timeline import NANOSECONDS
 from .vector import conjugate, Quaternion, rotate, Vector
 
@@ -98,10 +98,16 @@ def source_of(item: Any) -> str:
     return SOURCES[type(item)]
 
 
+def elapsed(received: Sequence[Received]) -> float:
+    """Return how much time went on meanwhile [s]; jumps back and of minutes are none."""
+    times = [one.now_ns for one in received if one.now_ns]
+    steps = (b - a for a, b in zip(times, times[1:], strict=False))
+    return sum(step for step in steps if 0 < step <= LONGEST_GAP * NANOSECONDS) / NANOSECONDS
+
+
 def rehearse(settings: Settings, received: Sequence[Received]) -> Rehearsal:
     """Feed a session with what was received, in this order."""
-    span = received[-1].now_ns - received[0].now_ns if received else 0
-    seconds = max(abs(span) / NANOSECONDS, 1e-3)
+    seconds = max(elapsed(received), 1e-3)
     rate = min(settings.rate, MOST_STEPS / len(settings.motors) / seconds)
     session = Session(replace(settings, rate=rate))
     made = Rehearsal(session)

@@ -8,7 +8,7 @@ from random import Random
 from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, tumble
 from mime_motor_ros.findings import Finding, findings, is_good, Seen, Topic
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
-from mime_motor_ros.rehearsal import Received, rehearse
+from mime_motor_ros.rehearsal import elapsed, Received, rehearse
 from mime_motor_ros.settings import POSE_SOURCES, RATE_SOURCES, settings
 from mime_motor_ros.vector import conjugate, rotate
 import pytest
@@ -339,6 +339,21 @@ def test_a_sensor_that_pauses_once_is_a_warning():
     assert rate[0] == 'warning'
     assert '305 ms at the most: beyond rate_timeout (100 ms) the motors pause' in rate[2]
     assert session[2].startswith('would make steps in 90 % of the time')
+
+
+def test_a_check_that_was_held_up_itself_says_so():
+    def is_there(time):
+        return not START + SECOND < time <= START + 1.2 * SECOND
+
+    received = [one for one in stream() if is_there(one.now_ns)]
+    late = [one._replace(now_ns=START + round(1.2 * SECOND)) for one in stream()
+            if not is_there(one.now_ns) and one.now_ns < START + 1.05 * SECOND]  # fmt: skip
+    at = next(i for i, one in enumerate(received) if one.now_ns > START + SECOND)
+    ((level, subject, text),) = wrong(received[:at] + late + received[at:], rate_timeout=0.12)
+    assert (level, subject) == ('warning', 'mount rate')
+    assert text.endswith(
+        'The check itself was held up for 200 ms meanwhile: this machine may be too busy.'
+    )
 
 
 def test_a_sensor_that_stops_for_good_is_an_error():
@@ -899,6 +914,15 @@ def test_a_rehearsal_is_a_session_fed_with_the_same():
     assert made.given == {'tf': 401, 'imu': 400, 'commands': 400}
     assert [stamp for stamp, _ in made.rates] == [START - MS + PERIOD * i for i in range(400)]
     assert made.rates[100][1] == pytest.approx(tumble(0.5)[1])
+
+
+def test_what_came_before_the_first_clock_makes_no_long_recording_of_a_short_one():
+    before = [Received(0, one.item) for one in stream(seconds=0.1)]
+    assert rehearse(settings(), before + stream()).session.steps == 1999
+    assert elapsed(before + stream()) == pytest.approx(1.999)
+    assert elapsed(stream() + stream()) == pytest.approx(2 * 1.999)
+    far = [one._replace(now_ns=one.now_ns + 10**18) for one in stream()]
+    assert elapsed(stream() + far) == pytest.approx(2 * 1.999)
 
 
 def test_a_long_recording_is_stepped_more_rarely():
