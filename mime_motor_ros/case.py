@@ -22,7 +22,7 @@ class Finding(NamedTuple):
     """'ok', 'warning' or 'error'."""
     subject: str
     text: str
-    values: Mapping[str, Any] = {}  # noqa: RUF012 - nobody changes it
+    values: Mapping[str, Any] = {}
     """The figures of the text, for programs."""
 
 

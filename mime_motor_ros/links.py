@@ -139,11 +139,11 @@ def _publishers(case: Case, children: Iterable[str]) -> Iterator[Finding]:
         of_child = [(one, t) for one, t in case.transforms if plain(t.child) == child]
         parents = Counter(plain(t.parent) for _, t in of_child)
         if len(parents) > 1:
-            listed = ', '.join(f'{name!r} ({n} times)' for name, n in parents.most_common(SHOWN))
+            shown = ', '.join(f'{name!r} ({n} times)' for name, n in parents.most_common(SHOWN))
             yield Finding(
                 'error',
                 'transforms',
-                f'frame {child!r} is published under several parents: {listed}. A frame has one '
+                f'frame {child!r} is published under several parents: {shown}. A frame has one '
                 f'parent and one publisher{_suspects(case)}.',
                 {'frame': child, 'parents': dict(parents)},
             )
@@ -151,8 +151,8 @@ def _publishers(case: Case, children: Iterable[str]) -> Iterator[Finding]:
             yield Finding(
                 'error',
                 'transforms',
-                f'frame {child!r} is published both as static and as moving: the static one wins, '
-                f'and it stands still. Stop one of the two{_suspects(case)}.',
+                f'frame {child!r} is published both as static and as moving: the moving one '
+                f'counts. Stop one of the two{_suspects(case)}.',
                 {'frame': child},
             )
         elif of_child[0][1].static and len({t[3:5] for _, t in of_child}) > 1:
