@@ -339,6 +339,11 @@ def test_a_sensor_that_pauses_once_is_a_warning():
     assert rate[0] == 'warning'
     assert '305 ms at the most: beyond rate_timeout (100 ms) the motors pause' in rate[2]
     assert session[2].startswith('would make steps in 90 % of the time')
+    received = [
+        one for one in stream()
+        if type(one.item) is not Imu or not START + SECOND < one.item.stamp < START + 1.18 * SECOND
+    ]  # fmt: skip
+    assert texts('session', received)[0].startswith('would make steps in 96 % of the time')
 
 
 def test_a_check_that_was_held_up_itself_says_so():
@@ -662,6 +667,13 @@ def test_a_second_authority_beside_the_motor_node_is_found(extra, words):
     assert 'transforms come from /rsp' in text
 
 
+def test_a_stator_that_is_not_where_these_parameters_put_it_is_told():
+    ((level, subject, text),) = with_ours(wheel__placement__xyz=[0.0, 0.0, 0.1])
+    assert (level, subject) == ('error', 'transforms')
+    assert text.startswith("1 of 1 transforms of our frame 'wheel_stator' are not its placement")
+    assert 'or the motor node runs with other parameters' in text
+
+
 def test_two_motor_nodes_of_one_name_are_told():
     ((_, _, text),) = with_ours(running=('/motor', '/motor'))
     assert text.startswith('2 motor nodes of one name run: /motor, /motor.')
@@ -774,6 +786,23 @@ def test_a_wrong_mounting_is_told_with_the_right_one():
         'in the driver.',
     )
     assert agreed(stream(static=spoil(orientation=(0.7071, 0.7071, 0.0, 0.0))))[0] == 'ok'
+
+
+def test_a_mounting_turned_about_a_diagonal_is_told_with_the_right_one():
+    def cyclic(item):  # an IMU whose x is the mount's y, its y the mount's z
+        x, y, z = gyro(item.angular_velocity)
+        return item._replace(angular_velocity=(y, z, x))
+
+    level, text = agreed(stream(imu=cyclic, static=spoil(orientation=UPRIGHT)))
+    assert level == 'error'
+    assert 'as the rotation x y z w = [0.5, 0.5, 0.5, 0.5]' in text
+    assert rotate((0.5, 0.5, 0.5, 0.5), (1.0, 0.0, 0.0)) == pytest.approx((0.0, 1.0, 0.0))
+    assert agreed(stream(imu=cyclic, static=spoil(orientation=(0.5, 0.5, 0.5, 0.5))))[0] == 'ok'
+
+
+def test_q_and_minus_q_are_one_rotation():
+    flipped = nth(7, lambda item: item._replace(orientation=tuple(-x for x in item.orientation)))
+    assert wrong(stream(tf=flipped)) == []
 
 
 def test_degrees_and_axes_at_once_are_told_both():
@@ -921,6 +950,8 @@ def test_what_came_before_the_first_clock_makes_no_long_recording_of_a_short_one
     assert rehearse(settings(), before + stream()).session.steps == 1999
     assert elapsed(before + stream()) == pytest.approx(1.999)
     assert elapsed(stream() + stream()) == pytest.approx(2 * 1.999)
+    soon = [one._replace(now_ns=one.now_ns % SECOND + 30 * SECOND) for one in stream(0.9)]
+    assert elapsed(before + soon) == pytest.approx(0.899)
     far = [one._replace(now_ns=one.now_ns + 10**18) for one in stream()]
     assert elapsed(stream() + far) == pytest.approx(2 * 1.999)
 
