@@ -31,7 +31,7 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
-from demo import prepare_environment
+from demo import die_with_the_parent, prepare_environment
 from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, tumble
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
@@ -327,7 +327,7 @@ def start(
     name: str, core: int, errors: Any, arguments: Sequence[str] = ()
 ) -> subprocess.Popen[bytes]:
     """Start a node on one core: a child has the affinity of the thread that made it."""
-    ours = os.sched_getaffinity(0)
+    ours, parent = os.sched_getaffinity(0), os.getpid()
     os.sched_setaffinity(0, {core})
     try:
         return subprocess.Popen(
@@ -336,9 +336,16 @@ def start(
             stdout=subprocess.DEVNULL,
             stderr=errors,
             start_new_session=True,  # Ctrl-C ends this process, which ends the node
+            preexec_fn=lambda: die_with_the_parent(parent),
         )
     finally:
         os.sched_setaffinity(0, ours)
+
+
+def end_by_signals() -> None:
+    """Have SIGINT and SIGTERM raise KeyboardInterrupt, also where they were ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -532,6 +539,7 @@ def main() -> int:
     if not (options.seconds >= 4.0 and options.rounds >= 1):  # diagnostics come once a second
         parser.error('--seconds must be >= 4 s and --rounds >= 1.')
     prepare_environment(os.environ)
+    end_by_signals()
     contestants: dict[str, tuple[str, Sequence[str]]] = {name: (name, ()) for name in NODES}
     if options.habits:
         contestants = {

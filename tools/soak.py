@@ -23,7 +23,17 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from bench import BenchError, end, PATIENCE, PERIOD_NS, quantile, start, Surroundings, WARM_UP
+from bench import (
+    BenchError,
+    end,
+    end_by_signals,
+    PATIENCE,
+    PERIOD_NS,
+    quantile,
+    start,
+    Surroundings,
+    WARM_UP,
+)
 from demo import prepare_environment
 from rich.console import Console
 from rich.table import Table
@@ -162,6 +172,7 @@ def main() -> int:
     if not 0.25 <= options.minutes < float('inf'):
         parser.error(f'--minutes must be >= 0.25 min, got {options.minutes}.')
     prepare_environment(os.environ)
+    end_by_signals()
     print(f'Four motors and an IMU at 1 kHz for {options.minutes:g} min ...', flush=True)
     try:
         seen = run(options.minutes)
