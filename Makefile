@@ -20,7 +20,7 @@ demo: setup  ## run the motor on a moving mount, with a live table (SECONDS=20, 
 	    $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(BAG),--bag "$(bag)")
 
 test: setup  ## run all tests (ARGS='-k frames' picks some)
-	@$(RUN) pytest $(ARGS)
+	@$(RUN) pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 bench: setup  ## measure one step and the loop, and print a table
 	@tools/setup.sh bench

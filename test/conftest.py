@@ -49,6 +49,7 @@ def _own_domain():
 DOMAIN, _LOCK = _own_domain()
 os.environ['ROS_DOMAIN_ID'] = str(DOMAIN)
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+os.environ['PYTHONFAULTHANDLER'] = '1'  # a process that crashes tells where
 
 try:
     import rclpy  # noqa: F401

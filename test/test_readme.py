@@ -113,9 +113,10 @@ def check_launch(package, file, *arguments):
         assert not given or f"'{name}'" in sources, name
 
 
-def check_run(package, executable):
+def check_run(package, executable, *arguments):
     assert package == 'mime_motor_ros'
     assert executable in executables()
+    assert arguments[:1] in ((), ('--ros-args',))
 
 
 def check_topic(verb, *words):

@@ -412,6 +412,9 @@ def watch_over(
         return stop.asked or is_late or (last is not None and last.is_told())
 
     show(watch, display, is_over)
+    if last is not None:
+        watch.note = ENDED
+        display.show(watch.view())
     return last is not None
 
 

@@ -80,6 +80,8 @@ def run(minutes: float) -> list[Second]:
     seen: list[Second] = []
     with tempfile.TemporaryFile() as errors:
         arguments = ['--ros-args', '--params-file', str(CONFIG)]
+        # What this process is late with, who sends the IMU, is not for the node to answer for.
+        arguments += ['-p', 'rate_timeout:=1.0', '-p', 'pose_timeout:=1.0']
         process = start('motor', cores[0], errors, arguments)
         try:
             surroundings.live(PATIENCE, lambda: surroundings.sent_ns or process.poll() is not None)

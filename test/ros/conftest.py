@@ -1,9 +1,5 @@
 """A context of its own for each test, and a motor node whose clock is moved by hand."""
 
-import os
-from pathlib import Path
-import subprocess
-import sys
 import time
 
 import pytest
@@ -123,33 +119,3 @@ def make_bench(context):
     yield make
     for bench in benches:
         bench.close()
-
-
-SOAK = pytest.StashKey()
-
-
-def pytest_collection_finish(session):
-    """Start the two minutes that one test looks at: they pass while the others run."""
-    wanted = any('soaking' in getattr(item, 'fixturenames', ()) for item in session.items)
-    if wanted and not session.config.option.collectonly:
-        command = [sys.executable, Path(__file__).parents[2] / 'tools' / 'soak.py']
-        session.config.stash[SOAK] = subprocess.Popen(
-            [*command, '--minutes', '2'],
-            env={k: v for k, v in os.environ.items() if k != 'ROS_DOMAIN_ID'},  # its own
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-
-def pytest_sessionfinish(session):
-    process = session.config.stash.get(SOAK, None)
-    if process is not None and process.poll() is None:
-        process.terminate()  # it takes its node with it
-        process.communicate(timeout=20)
-
-
-@pytest.fixture
-def soaking(pytestconfig):
-    return pytestconfig.stash[SOAK]

@@ -1,9 +1,14 @@
 """Two minutes under full load: nothing grows, no step is lost."""
 
+from pathlib import Path
 import re
+import subprocess
+import sys
 
 import pytest
 from soak import growth, lost, more_kept, Second, settled
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def seconds(memory, count=120, missed=0, waiting=0):
@@ -33,13 +38,15 @@ def test_lost_steps_and_growing_queues_are_found():
 @pytest.mark.ros
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-def test_two_minutes_of_four_motors_at_1_khz(soaking):
-    out, err = soaking.communicate(timeout=200)
+def test_two_minutes_of_four_motors_at_1_khz():
+    command = [sys.executable, str(ROOT / 'tools' / 'soak.py'), '--minutes', '2']
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    out, err = done.stdout, done.stderr
     print(out)
     missed = {line for line in out.splitlines() if line.startswith('missed: ')}
     (lost_share,) = re.findall(r'steps lost ([\d.]+) %', out) or ['?']
-    # Beside all other tests a step in a thousand may be lost, by make soak alone none may.
+    # On a machine that does other things too, one step in a hundred may be lost.
     assert missed <= {'missed: steps lost'}, out + err
     assert float(lost_share) < 1.0
     assert 'From second 60 on: memory ' in out, out + err
-    assert soaking.returncode == bool(missed)
+    assert done.returncode == bool(missed)
