@@ -7,14 +7,22 @@ mixes 1 and 0.5. Here the same argument is looked at once more to say it in one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 import re
+import sys
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
 from .errors import MotorError, ParameterError
 from .settings import MOTOR, NODE
+
+
+def split(args: Sequence[str] | None) -> tuple[list[str], list[str]]:
+    """Return a program's own arguments and those of ROS; None: those of the process."""
+    given = list(sys.argv[1:] if args is None else args)
+    ros = given.index('--ros-args') if '--ros-args' in given else len(given)
+    return given[:ros], given[ros:]
 
 
 def plain_line(error: BaseException) -> str:

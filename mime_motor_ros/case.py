@@ -90,7 +90,7 @@ class Case:
     @property
     def still(self) -> bool:
         """Tell whether the mount cannot move."""
-        return self.settings.world_frame == self.settings.mount_frame
+        return self.heard.session.still
 
     def of(self, *kinds: type) -> list[tuple[Received, Any]]:
         """Return what was heard of some kinds of inputs."""

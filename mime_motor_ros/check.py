@@ -24,6 +24,7 @@ import textwrap
 import time
 from typing import Any, NoReturn, TYPE_CHECKING
 
+from .arguments import plain_line, split
 from .case import KINDS
 from .findings import Finding, findings, is_good, Seen, Topic
 from .rehearsal import Received
@@ -82,27 +83,16 @@ class Ear:
 
     def taken(self) -> Iterator[tuple[Any, bool, int | None]]:
         """Return what has arrived: an input, whether the motor node gets it, its number."""
-        from .node import MOST_A_CYCLE, MOST_BYTES, UNREADABLE
+        from .taking import arrived
 
         for subscription in (self._main, self._other):
             if subscription is None:
                 continue
-            arrives, handle = subscription is self._main, subscription.handle
-            with handle:
-                for _ in range(MOST_A_CYCLE):
-                    message = handle.take_message(self.kind, True)
-                    if message is None:
-                        break
-                    data, info = message
-                    try:
-                        if len(data) > MOST_BYTES:
-                            raise ValueError('more bytes than the motor node looks at')
-                        items = self.read(data)
-                    except UNREADABLE:
-                        self.unreadable += arrives
-                        continue
-                    for item in items:
-                        yield item, arrives, info.get('publication_sequence_number')
+            arrives = subscription is self._main
+            for items, info, error in arrived(subscription, self.read):
+                self.unreadable += arrives and error is not None
+                for item in items:
+                    yield item, arrives, info.get('publication_sequence_number')
 
 
 def _nothing(_: Any) -> None:
@@ -236,16 +226,16 @@ class Listener:
 
     def _follow_clock(self) -> bool:
         """Look at the clock; return whether a /clock came."""
+        from .taking import arrived, clock
+
         if self._clock is None:
             self._now_ns = self.node.get_clock().now().nanoseconds
             return False
-        came, handle = False, self._clock.handle
-        with handle:
-            while (taken := handle.take_message(self._clock.msg_type, False)) is not None:
-                stamp, came = taken[0].clock, True
-                if stamp.sec >= 0:
-                    self._now_ns = stamp.sec * NANOSECONDS + stamp.nanosec
-        return came
+        times = [time for taken in arrived(self._clock, clock) for time in taken.items]
+        if times:
+            newest = times[-1].clock
+            self._now_ns = newest.sec * NANOSECONDS + newest.nanosec
+        return bool(times)
 
     def _open_where_needed(self) -> None:
         """Hear what does not fit, too; on another node, so that the first is the motor's like."""
@@ -365,20 +355,18 @@ def _seconds(text: str) -> float:
 def main(args: Sequence[str] | None = None) -> int:
     """Check until all was heard or it is asked to stop; return the exit code of the process."""
     stop = Stop(code=1).catch_signals()
-    given = list(sys.argv[1:] if args is None else args)
-    ros = given.index('--ros-args') if '--ros-args' in given else len(given)
-    options = parser().parse_args(given[:ros])
+    own, of_ros = split(args)
+    options = parser().parse_args(own)
 
     stop.at_once = True
     import rclpy
 
-    from .arguments import plain_line
     from .starting import initialise, REFUSED
 
     try:
-        planned = plan(given[ros:])
+        planned = plan(of_ros)
         stop.at_once = False
-        initialise(given[ros:])
+        initialise(of_ros)
     except REFUSED as error:
         print(f'motor_check: {plain_line(error)}', file=sys.stderr)
         return 2

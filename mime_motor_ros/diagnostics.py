@@ -116,12 +116,6 @@ class Diagnostics:
         self._received, self._counts = node.received.copy(), session.counts.copy()
         return statuses
 
-    def _age(self, stamp: int | None) -> float | None:
-        """Return how old a sample is [s] for the steps that are due, which ``settle`` puts off."""
-        session = self._node.session
-        due_ns = session.now_ns - session.settings.settle
-        return None if stamp is None else (due_ns - stamp) / NANOSECONDS
-
     def _shown(self, age: float | None) -> dict[str, str]:
         return {} if age is None else {'age (s)': f'{age:.4f}'}
 
@@ -134,7 +128,8 @@ class Diagnostics:
         }
 
     def _input(self, name: str, stamp: int | None, timeout: int, source: str) -> DiagnosticStatus:
-        session, age = self._node.session, self._age(stamp)
+        session = self._node.session
+        age = session.age(stamp)
         complaints = list(self._complaints((source,)))
         if source == 'zero' or (name == 'mount pose' and session.still):
             return self._status(name, OK, 'stands still', {'source': source})
@@ -203,7 +198,7 @@ class Diagnostics:
 
     def _command(self) -> DiagnosticStatus:
         session = self._node.session
-        age, timeout = self._age(session.command_stamp), session.settings.command_timeout
+        age, timeout = session.age(session.command_stamp), session.settings.command_timeout
         sources = [source for source in self._topics if source not in MOUNT]
         complaints = list(self._complaints(sources))
         if not session.enabled:

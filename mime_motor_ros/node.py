@@ -13,7 +13,6 @@ from copy import copy
 from difflib import get_close_matches
 from functools import partial
 import gc
-import struct
 import sys
 from threading import Lock, Thread
 import time
@@ -35,7 +34,6 @@ from rcl_interfaces.msg import (
     SetParametersResult,
 )
 import rclpy
-from rclpy._rclpy_pybind11 import RMWError
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidHandle
@@ -61,6 +59,7 @@ from .session import Outcome, Session
 from .settings import check_names, motor_names, OF_RCLPY, parameters, plain, settings
 from .starting import initialise, REFUSED
 from .stopping import Stop
+from .taking import arrived, clock
 from .timeline import Grid, NANOSECONDS
 from .wire import imu, Template, transforms
 
@@ -74,11 +73,8 @@ SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 COMMAND = QoSProfile(depth=10)
 MOST_REMEMBERED = 1 << 16  # of our own transforms, to know them when they come back
 MOST_STEPS = 500  # of a motor caught up in one cycle: no signal and no service is kept waiting
-MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step,
-MOST_BYTES = 1 << 19  # and about how many bytes; a message that is longer is not looked at
 WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
 REPEAT_AFTER = 10.0  # [s] before the same thing is said again
-UNREADABLE = (ValueError, OverflowError, struct.error, RMWError)
 QUALITIES = {'depth': None, 'history': HistoryPolicy, 'reliability': ReliabilityPolicy}
 ASIDE = 2e-5  # [s] for the other threads, where the loop is behind and would never sleep
 LONGEST_SLEEP = 50_000_000  # [ns]
@@ -476,7 +472,7 @@ class MotorNode(Node):
         """Set the clock by the newest /clock; return whether there was one."""
         subscription = self._clock_subscription
         try:
-            times = self._taken('clock', subscription, _clock)
+            times = self._taken('clock', subscription, clock)
         except InvalidHandle:  # use_sim_time was switched off
             if self._clock_subscription is subscription:
                 self._clock_subscription = None
@@ -495,29 +491,14 @@ class MotorNode(Node):
     def _taken(
         self, source: str, subscription: Any, read: Callable[[bytes], Sequence[Any]]
     ) -> list[Any]:
-        """
-        Return what has arrived on one topic, as much as one cycle may look at.
-
-        Taken as bytes: of a message that ROS cannot read, ``take_message`` says nothing.
-        """
+        """Return what has arrived on one topic, as much as one cycle may look at."""
         taken: list[Any] = []
-        handle, size = subscription.handle, 0
-        with handle:
-            for _ in range(MOST_A_CYCLE):
-                message = handle.take_message(subscription.msg_type, True)
-                if message is None:
-                    break
-                data = message[0]
-                self.received[source] += 1
-                size += len(data)
-                try:
-                    if len(data) > MOST_BYTES:
-                        raise ValueError(f'{len(data)} bytes, more than {MOST_BYTES}')
-                    taken += read(data)
-                except UNREADABLE as error:
-                    self._count_unreadable(source, subscription.topic_name, error)
-                if size > MOST_BYTES:
-                    break
+        for items, _, error in arrived(subscription, read):
+            self.received[source] += 1
+            if error is None:
+                taken += items
+            else:
+                self._count_unreadable(source, subscription.topic_name, error)
         return taken
 
     def _count_unreadable(self, source: str, topic: str, error: Exception) -> None:
@@ -580,12 +561,10 @@ class MotorNode(Node):
         chosen, returned = self.session.settings, self.session.ours
         while returned:
             item = returned.popleft()
-            ours = item.parent == self._parents[item.child]
-            if ours and (item.child, item.stamp) in self._sent:
-                del self._sent[item.child, item.stamp]
-            else:
-                ours = False
-            if chosen.publish_tf and not ours:
+            sent = item.child, item.stamp
+            if sent in self._sent and item.parent == self._parents[item.child]:
+                del self._sent[sent]
+            elif chosen.publish_tf:
                 self._foreign[item.child] = time.monotonic()
                 self.session.news['foreign'] = (
                     f'somebody else publishes our frame {item.child!r} (under {item.parent!r}): '
@@ -611,14 +590,6 @@ class MotorNode(Node):
                     self._said[kind] = now
                     self.get_logger().warning(shortened(text))
             news.clear()
-
-
-def _clock(data: bytes) -> tuple[ClockMessage, ...]:
-    """Return a /clock, or raise ValueError where its numbers are no time."""
-    message = deserialize_message(data, ClockMessage)
-    if message.clock.sec < 0 or message.clock.nanosec >= NANOSECONDS:
-        raise ValueError('not a time')
-    return (message,)
 
 
 def _value(parameter: Parameter) -> Any:

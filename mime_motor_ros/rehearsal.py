@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 import re
 from typing import Any, NamedTuple
 
-from .inputs import Load
-from .session import Session, SOURCES
+from .session import Session, source_of
 from .settings import LONGEST_GAP, Settings
 from .timeline import NANOSECONDS
 from .vector import conjugate, Quaternion, rotate, Vector
@@ -65,8 +64,8 @@ class Rehearsal:
             (self.pose_ages, session.pose_stamp),
             (self.rate_ages, session.rate_stamp),
         ):
-            if stamp is not None:
-                ages.append((session.now_ns - stamp) / NANOSECONDS)
+            if (age := session.age(stamp)) is not None:
+                ages.append(age)
         if not session.steps:
             return
         self.looks += 1
@@ -89,13 +88,6 @@ class Rehearsal:
     def _note(self, series: list[tuple[int, Any]], stamp: int | None, value: Any) -> None:
         if stamp is not None and not (series and series[-1][0] == stamp):
             series.append((stamp, value))
-
-
-def source_of(item: Any) -> str:
-    """Return the session's name for the source of an input."""
-    if type(item) is Load:
-        return f'{item.motor} {item.link}_wrench'
-    return SOURCES[type(item)]
 
 
 def elapsed(received: Sequence[Received]) -> float:

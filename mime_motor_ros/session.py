@@ -78,6 +78,11 @@ USUAL = frozenset({'late', 'repeated'})
 """What is counted but not worth a line: two drivers in three repeat a stamp now and then."""
 
 
+def source_of(item: Any) -> str:
+    """Return the name under which an input is counted."""
+    return f'{item.motor} {item.link}_wrench' if type(item) is Load else SOURCES[type(item)]
+
+
 class Refused(Exception):  # noqa: N818 - an answer, not an error
     """An input that is not used: the reason it is counted under and the words that say it."""
 
@@ -254,6 +259,12 @@ class Session:
         """Return how far time has come [ns], 0 before the first."""
         return self._now
 
+    def age(self, stamp_ns: int | None) -> float | None:
+        """Return how old a sample is [s] for the steps that are due, which ``settle`` puts off."""
+        if stamp_ns is None:
+            return None
+        return (self._now - self.settings.settle - stamp_ns) / NANOSECONDS
+
     # inputs
 
     def take(self, item: Any, now_ns: int) -> bool:
@@ -280,7 +291,7 @@ class Session:
         return '' in answers or 'late' in answers
 
     def _refuse(self, item: Any, reason: str, text: str) -> None:
-        source = f'{item.motor} {item.link}_wrench' if type(item) is Load else SOURCES[type(item)]
+        source = source_of(item)
         self.counts[source, reason] += 1
         if reason not in USUAL:
             self.news.setdefault(f'{source} {reason}', f'{source}: {text}; not used')

@@ -292,18 +292,19 @@ def parser() -> argparse.ArgumentParser:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the table until it is asked to stop; return the exit code of the process."""
     stop = Stop().catch_signals()
-    given = list(sys.argv[1:] if args is None else args)
-    ros = given.index('--ros-args') if '--ros-args' in given else len(given)
-    options = parser().parse_args(given[:ros])
+    from .arguments import plain_line as plain_error  # behind the signals, it takes time
+    from .arguments import split
+
+    own, of_ros = split(args)
+    options = parser().parse_args(own)
 
     import rclpy
 
-    from .arguments import plain_line as plain_error
     from .starting import initialise, REFUSED
 
     node = None
     try:
-        initialise(given)
+        initialise(of_ros)
         node = rclpy.create_node('motor_table')
         return _run(Watch(node, options.node), options, stop)
     except REFUSED as error:

@@ -79,7 +79,7 @@ def imu(data: bytes) -> Imu:
 
 def transforms(data: bytes, static: bool) -> list[Transform]:
     """
-    Return what is in a serialized tf2_msgs/TFMessage; ROS takes five times as long for it.
+    Return what is in a serialized tf2_msgs/TFMessage; ROS takes ten times as long for it.
 
     Raises
     ------

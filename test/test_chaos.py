@@ -7,9 +7,9 @@ from math import isfinite
 import time
 
 from chaos import count, main, rows, table
-from faults import Chaos, counted, demo, Event, GAP, INPUTS, JUMP, KINDS, LATE, Ledger, source
+from faults import Chaos, counted, demo, Event, GAP, INPUTS, JUMP, KINDS, LATE, Ledger
 from mime_motor_ros.inputs import Commands, Imu
-from mime_motor_ros.session import Session
+from mime_motor_ros.session import Session, source_of
 from mime_motor_ros.settings import settings
 from pacing import instants
 import pytest
@@ -40,8 +40,8 @@ class Run:
         self.events = list(self.chaos.events(instants(self._stream(seconds, start, keep), 1.0)))
         for event in self.events:
             for item in event.items:
-                self.sent[source(item)] += 1
-                self.taken[source(item)] += self.session.take(item, event.now_ns)
+                self.sent[source_of(item)] += 1
+                self.taken[source_of(item)] += self.session.take(item, event.now_ns)
             jumps = self.session.jumps
             made = self.session.advance_to(event.now_ns)
             if self.session.jumps > jumps or len(self.epochs) <= self.session.jumps:
@@ -51,7 +51,7 @@ class Run:
     def _stream(self, seconds, start, keep):
         for received in demo(self.settings, seconds, start):
             if keep is None or keep(received.item):
-                self.given[source(received.item)] += 1
+                self.given[source_of(received.item)] += 1
                 yield received
 
     @property

@@ -390,6 +390,10 @@ def test_a_sensor_that_may_not_lose_one_message_is_a_warning():
     ]
 
 
+def test_what_settle_puts_off_is_not_old():
+    assert wrong(settle=1.0) == []
+
+
 def test_a_static_chain_does_not_age():
     received = stream(tf=lambda item: item._replace(static=True, orientation=UPRIGHT,
                                                     position=ORIGIN),

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
 
 from faults import Chaos, demo, GAP, INPUTS, JUMP, KINDS, LATE, Ledger, Received, told
 from mime_motor_ros import messages
+from mime_motor_ros.arguments import plain_line, split
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Transform
 from mime_motor_ros.settings import NODE, Settings, settings
@@ -492,22 +493,20 @@ def _open(options: argparse.Namespace) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     stop = Stop().catch_signals()
-    given = list(sys.argv[1:] if args is None else args)
-    ros = given.index('--ros-args') if '--ros-args' in given else len(given)
-    options = parser().parse_args(given[:ros])
+    own, of_ros = split(args)
+    options = parser().parse_args(own)
     try:
         _open(options)
     except MotorError as error:
         print(f'chaos: {error}', file=sys.stderr)
         return 2
 
-    from mime_motor_ros.arguments import plain_line
-    from mime_motor_ros.node import initialise
+    from mime_motor_ros.starting import initialise, REFUSED
     import rclpy
 
     try:
-        initialise(given[ros:])
-    except RuntimeError as error:  # as which rclpy raises all that is wrong with its arguments
+        initialise(of_ros)
+    except REFUSED as error:
         print(f'chaos: {plain_line(error)}', file=sys.stderr)
         return 2
     node = rclpy.create_node('chaos')

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, torques, tumble
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Transform
-from mime_motor_ros.session import Session, SOURCES
+from mime_motor_ros.session import Session, source_of
 from mime_motor_ros.settings import Settings
 from mime_motor_ros.timeline import Grid, NANOSECONDS, nanoseconds
 from pacing import Instant
@@ -90,11 +90,6 @@ def counted(session: Session) -> Counter[tuple[str, str]]:
         counts[name, LATE if reason in ('late', 'old') else reason] += count
     counts[JUMP], counts[GAP] = session.jumps, session.gaps
     return +counts
-
-
-def source(item: Any) -> str:
-    """Return the name of an input in the session's counts."""
-    return f'{item.motor} {item.link}_wrench' if type(item) is Load else SOURCES[type(item)]
 
 
 # the faults
@@ -374,12 +369,12 @@ class Chaos:
         kind = self._fault_for(item)
         if not kind:
             return [self._good(item), *self._overtaken(item)]
-        self.ledger.injected[kind, source(item)] += 1
+        self.ledger.injected[kind, source_of(item)] += 1
         self._seen_ns = self._at + self.blind_ns
         return self._ways.get(kind, self._change)(kind, item)
 
     def _expect(self, kind: str, item: Any, reason: str) -> None:
-        self.ledger.expected[source(item), reason, kind] += 1
+        self.ledger.expected[source_of(item), reason, kind] += 1
 
     def _good(self, item: Any) -> Any:
         """Return a message that will be read, and count on it."""
@@ -388,7 +383,7 @@ class Chaos:
         return item
 
     def _drop(self, kind: str, item: Any) -> list[Any]:
-        self.ledger.withheld[source(item)] += 1
+        self.ledger.withheld[source_of(item)] += 1
         return []
 
     def _duplicate(self, kind: str, item: Any) -> list[Any]:
@@ -528,7 +523,7 @@ def _key(item: Any) -> tuple[str, str]:
         return 'tf', item.child
     if type(item) is JointCommand:
         return 'joint_command', ' '.join(item.names)
-    return source(item), ''
+    return source_of(item), ''
 
 
 # a stream to do them to

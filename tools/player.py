@@ -17,6 +17,7 @@ import sys
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+from mime_motor_ros.arguments import plain_line, split
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.stopping import leave, Stop
 from pacing import Instant, instants, Pace, PlayError, ShownClock, TAIL, wait_for_readers
@@ -317,16 +318,15 @@ def remaps(pairs: Sequence[str]) -> dict[str, str]:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     stop = Stop().catch_signals()
-    given = list(sys.argv[1:] if args is None else args)
-    ros = given.index('--ros-args') if '--ros-args' in given else len(given)
-    options = parser().parse_args(given[:ros])
+    own, of_ros = split(args)
+    options = parser().parse_args(own)
     try:
         recording = Recording(options.recording)
         table = remaps(options.remap)
     except MotorError as error:
         print(f'player: {error}', file=sys.stderr)
         return 1
-    return _run(options, recording, table, given[ros:], stop)
+    return _run(options, recording, table, of_ros, stop)
 
 
 def _run(
@@ -336,13 +336,14 @@ def _run(
     ros_args: list[str],
     stop: Stop,
 ) -> int:
+    from mime_motor_ros.starting import initialise, REFUSED
     import rclpy
-    from rclpy.signals import SignalHandlerOptions
     from sensor_msgs.msg import JointState
 
-    rclpy.init(args=ros_args, signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node('player')
+    node = None
     try:
+        initialise(ros_args)
+        node = rclpy.create_node('player')
         player = Player(
             node,
             recording,
@@ -363,11 +364,12 @@ def _run(
             print(summary(recording, played), flush=True)
             if not options.loop:
                 break
-    except MotorError as error:
-        print(f'player: {error}', file=sys.stderr)
+    except REFUSED as error:
+        print(f'player: {plain_line(error)}', file=sys.stderr)
         return 1
     finally:
-        node.destroy_node()
+        if node is not None:
+            node.destroy_node()
         rclpy.try_shutdown()
     return 0
 

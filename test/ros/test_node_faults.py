@@ -2,7 +2,7 @@
 
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TransformStamped, TwistStamped, Vector3Stamped, WrenchStamped
-from mime_motor_ros.node import MOST_BYTES
+from mime_motor_ros.taking import MOST_BYTES
 import pytest
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile

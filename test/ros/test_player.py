@@ -286,3 +286,13 @@ def test_the_command_plays_and_ends_cleanly_when_asked(nodes, number):
         process.kill()
     assert (process.returncode, err) == (0, '')
     assert out.startswith('played ')
+
+
+@needs_recordings
+@pytest.mark.parametrize('given', [['--foo'], ['-p', 'rate'], ['--log-level', 'junk']])
+def test_wrong_ros_arguments_are_one_line(given, capsys):
+    bag = str(SHARED / 'broad07_fast_rotation')
+    assert main([bag, '--ros-args', *given]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith('player: ')
+    assert said.count('\n') == 1
