@@ -13,7 +13,7 @@ setup(
     maintainer='mime_motor_ros maintainers',
     maintainer_email='maintainers@example.org',
     license='Apache-2.0',
-    packages=[NAME],
+    packages=[NAME, f'{NAME}.check'],
     python_requires='>=3.10',
     install_requires=['setuptools'],
     extras_require={'test': ['pytest']},
@@ -29,7 +29,7 @@ setup(
             f'motor = {NAME}.main:run',
             f'demo_mount = {NAME}.demo_mount:run',
             f'motor_table = {NAME}.table:run',
-            f'motor_check = {NAME}.check:run',
+            f'motor_check = {NAME}.check.command:run',
         ],
     },
 )

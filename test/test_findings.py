@@ -5,10 +5,11 @@ from math import cos, sin, sqrt
 from pathlib import Path
 from random import Random
 
+from mime_motor_ros.check.case import Finding, Seen, Topic
+from mime_motor_ros.check.findings import findings, is_good
+from mime_motor_ros.check.rehearsal import elapsed, Received, rehearse
 from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, tumble
-from mime_motor_ros.findings import Finding, findings, is_good, Seen, Topic
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
-from mime_motor_ros.rehearsal import elapsed, Received, rehearse
 from mime_motor_ros.settings import POSE_SOURCES, RATE_SOURCES, settings
 from mime_motor_ros.vector import conjugate, rotate
 import pytest

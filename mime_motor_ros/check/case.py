@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .inputs import Imu, Odometry, Transform, Twist
+from ..inputs import Imu, Odometry, Transform, Twist
+from ..settings import Settings
+from ..timeline import NANOSECONDS
 from .rehearsal import elapsed, Received, Rehearsal
-from .settings import Settings
-from .timeline import NANOSECONDS
 
 KINDS: dict[str, type] = {'imu': Imu, 'twist': Twist, 'odometry': Odometry}
 SHOWN = 6  # names in a line

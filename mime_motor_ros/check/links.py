@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
+from ..errors import FrameError
+from ..frames import FOREVER
+from ..inputs import Odometry, Transform
+from ..screen import norm
+from ..settings import MotorSettings
+from ..vector import conjugate, cross, multiply, subtract
 from .case import Case, different, Finding, listed, plain, SHOWN
-from .errors import FrameError
-from .frames import FOREVER
-from .inputs import Odometry, Transform
 from .rehearsal import Received
-from .screen import norm
-from .settings import MotorSettings
-from .vector import conjugate, cross, multiply, subtract
 
 
 def judge_frames(case: Case) -> Iterator[Finding]:

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
+from ..inputs import Commands, JointCommand
+from ..screen import duration
+from ..timeline import NANOSECONDS
 from .agreement import compare
 from .case import Case, Finding, KINDS, listed, plain, Topic, topic_of
-from .inputs import Commands, JointCommand
 from .links import chain, way
 from .rehearsal import Received
-from .screen import duration
-from .timeline import NANOSECONDS
 
 USUAL_NAMES = {'imu': 'imu/data', 'twist': 'mount_twist', 'odometry': 'odom'}
 """The inputs by the names that are remapped."""

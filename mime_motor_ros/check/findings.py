@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .case import Case, Finding, listed, Seen, Topic
+from ..inputs import Transform
+from ..session import USUAL
+from ..settings import Settings
+from .case import Case, Finding, listed, Seen
 from .flows import judge_command, judge_pose, judge_rate
-from .inputs import Transform
 from .links import judge_authority, judge_frames
 from .rehearsal import rehearse
-from .session import USUAL
-from .settings import Settings
 from .turning import judge_agreement
-
-__all__ = ['Finding', 'findings', 'is_good', 'Seen', 'Topic']
 
 FEW = 0.01  # share of messages that may be late in order, or of looks that may find no step
 ADVICE = {

@@ -8,12 +8,12 @@ from math import degrees
 import numpy as np
 from transforms3d.quaternions import mat2quat
 
+from ..errors import FrameError
+from ..frames import FOREVER
+from ..inputs import Odometry
+from ..vector import cross, dot, multiply, Quaternion
 from .agreement import Agreement, AS_THEY_ARE, compare, ENOUGH, LEAST
 from .case import Case, different, Finding, KINDS, listed, plain
-from .errors import FrameError
-from .frames import FOREVER
-from .inputs import Odometry
-from .vector import cross, dot, multiply, Quaternion
 
 SURE = 0.7
 """Correlation of pose and rate from which on they are of one motion."""

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .timeline import NANOSECONDS
-from .vector import Quaternion, Vector
+from ..timeline import NANOSECONDS
+from ..vector import Quaternion, Vector
 
 ENOUGH = 0.1
 """Turning below this tells nothing [rad/s, root mean square]: biases and noise are as large."""

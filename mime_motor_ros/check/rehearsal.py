@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 import re
 from typing import Any, NamedTuple
 
-from .session import Session, source_of
-from .settings import LONGEST_GAP, Settings
-from .timeline import NANOSECONDS
-from .vector import conjugate, Quaternion, rotate, Vector
+from ..session import Session, source_of
+from ..settings import LONGEST_GAP, Settings
+from ..timeline import NANOSECONDS
+from ..vector import conjugate, Quaternion, rotate, Vector
 
 MOST_STEPS = 10_000
 """Steps times motors; of longer listening the steps are rarer, which changes no answer."""

@@ -1,48 +1,33 @@
 """
-What a motor node would find in the live graph: ``ros2 run mime_motor_ros motor_check``.
+Hears what a motor node would hear in the live graph, and how well it would.
 
-It takes the parameters and remaps of the node, listens for some seconds as the node would, and
-prints what is missing or looks wrong. Nothing is published, no node is needed, none is disturbed.
-ROS is imported only when it runs.
-
-Exit codes: 0 a session would run and nothing looks wrong; 1 something does, or the check was
-interrupted before it could judge; 2 wrong arguments or parameters.
+Nothing is published, no node is needed, none is disturbed. ROS is imported only when it runs.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import copy
-import json
-from math import isfinite
 import os
-import shutil
-import sys
-import textwrap
 import time
-from typing import Any, NoReturn, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
-from .arguments import plain_line, split
-from .case import KINDS
-from .findings import Finding, findings, is_good, Seen, Topic
+from ..settings import Settings
+from ..stopping import Stop
+from ..timeline import NANOSECONDS
+from .case import KINDS, Seen, Topic
 from .rehearsal import Received
-from .settings import Settings
-from .stopping import leave, Stop
-from .timeline import NANOSECONDS
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
 LOOK = 0.002  # [s] between looks at the topics, which is how well a time of receipt is known
 LOOK_AT_GRAPH = 0.25  # [s]
-LONGEST = 600.0  # [s]
 DISCOVERY = 4.0
 """How long publishers may take to be found [s]: those who are missed at first come after 3 s."""
 MOST_RECEIVED = 1_000_000
 UNSEEN = {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'OFF', 'ROS_LOCALHOST_ONLY': '0'}
-COLOURS = {'ok': '32', 'warning': '33', 'error': '1;31'}
 
 
 class Ear:
@@ -77,13 +62,13 @@ class Ear:
 
     def senders(self, node: Node) -> Any:
         """Return who publishes on the topic, for the motor node's kind of subscription."""
-        from .graph import senders
+        from ..graph import senders
 
         return senders(node, self._main)
 
     def taken(self) -> Iterator[tuple[Any, bool, int | None]]:
         """Return what has arrived: an input, whether the motor node gets it, its number."""
-        from .taking import arrived
+        from ..taking import arrived
 
         for subscription in (self._main, self._other):
             if subscription is None:
@@ -119,8 +104,8 @@ def plan(args: Sequence[str]) -> Plan:
     """
     import rclpy
 
-    from .node import MotorNode
-    from .starting import initialise
+    from ..node import MotorNode
+    from ..starting import initialise
 
     with _environment(UNSEEN):
         initialise(list(args))
@@ -226,7 +211,7 @@ class Listener:
 
     def _follow_clock(self) -> bool:
         """Look at the clock; return whether a /clock came."""
-        from .taking import arrived, clock
+        from ..taking import arrived, clock
 
         if self._clock is None:
             self._now_ns = self.node.get_clock().now().nanoseconds
@@ -246,7 +231,7 @@ class Listener:
 
     def seen(self) -> Seen:
         """Return all that was seen."""
-        from .graph import full_name
+        from ..graph import full_name
 
         node, planned = self.node, self.plan
         topics = [self._topic(ear) for ear in planned.ears]
@@ -258,7 +243,7 @@ class Listener:
         return Seen(received, topics, motors, planned.simulated, sorted(clocks), sorted(of_tf))
 
     def _topic(self, ear: Ear) -> Topic:
-        from .graph import type_name
+        from ..graph import type_name
 
         kind, peers = type_name(ear.kind), ear.senders(self.node)
         elsewhere = [
@@ -281,122 +266,3 @@ class Listener:
         for node in (self.node, self._other_node):
             if node is not None:
                 node.destroy_node()
-
-
-def table(name: str, seconds: float, found: Sequence[Finding], colour: bool = False) -> str:
-    """Return findings as lines of text, as wide as the terminal."""
-    width = max(60, min(shutil.get_terminal_size((99, 24)).columns, 120))
-    levels, subjects = (max(map(len, column)) for column in list(zip(*found, strict=True))[:2])
-    lines = [f'motor_check for {name}, {seconds:g} s: {verdict(found)}']
-    for level, subject, text, _ in found:
-        head = f'{level:{levels}}  {subject:{subjects}}  '
-        wrapped = textwrap.wrap(
-            text,
-            width,
-            initial_indent=head,
-            subsequent_indent=' ' * len(head),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        if colour:
-            wrapped[0] = f'\x1b[{COLOURS[level]}m{level}\x1b[0m{wrapped[0][len(level) :]}'
-        lines += wrapped
-    return '\n'.join(lines)
-
-
-def verdict(found: Sequence[Finding]) -> str:
-    """Return in a few words how it is."""
-    if is_good(found):
-        return 'nothing looks wrong'
-    counts = [(sum(one.level == level for one in found), level) for level in ('error', 'warning')]
-    return ', '.join(f'{n} {level}{"s" if n > 1 else ""}' for n, level in counts if n)
-
-
-def as_json(name: str, seconds: float, found: Sequence[Finding]) -> str:
-    """Return findings as one JSON object."""
-    return json.dumps(
-        {
-            'node': name,
-            'seconds': seconds,
-            'good': is_good(found),
-            'findings': [one._asdict() for one in found],
-        },
-        default=str,
-    )
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return the options of the command."""
-    options = argparse.ArgumentParser(
-        prog='motor_check',
-        description='Look at the live graph and say what a motor node would lack in it.',
-        epilog='Parameters and remaps are those of the motor node and go behind --ros-args, as '
-        '--params-file FILE, -p NAME:=VALUE or -r imu/data:=/imu. Exit code 0: a session would '
-        'run and nothing looks wrong; 1: something does, or it was interrupted; 2: wrong '
-        'arguments.',
-    )
-    options.add_argument(
-        '--seconds', type=_seconds, default=5.0, help='how long to listen [s] (5)'
-    )
-    options.add_argument('--json', action='store_true', help='print one JSON object')
-    return options
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not (isfinite(seconds) and 0.0 < seconds <= LONGEST):
-        raise argparse.ArgumentTypeError(f'must be > 0 s and <= {LONGEST:g} s, got {text}.')
-    return seconds
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """Check until all was heard or it is asked to stop; return the exit code of the process."""
-    stop = Stop(code=1).catch_signals()
-    own, of_ros = split(args)
-    options = parser().parse_args(own)
-
-    stop.at_once = True
-    import rclpy
-
-    from .starting import initialise, REFUSED
-
-    try:
-        planned = plan(of_ros)
-        stop.at_once = False
-        initialise(of_ros)
-    except REFUSED as error:
-        print(f'motor_check: {plain_line(error)}', file=sys.stderr)
-        return 2
-    listener = None
-    try:
-        listener = Listener(planned)
-        heard = listener.listen(options.seconds, stop)
-        seen = listener.seen() if heard else Seen()
-    finally:
-        if listener is not None:
-            listener.close()
-        rclpy.try_shutdown()
-    if stop:
-        return 1
-    stop.at_once = True  # nothing is left to put away, and what follows only computes
-    found = findings(planned.settings, seen)
-    if options.json:
-        text = as_json(planned.name, options.seconds, found)
-    else:
-        colour = sys.stdout.isatty() and not os.environ.get('NO_COLOR')
-        text = table(planned.name, options.seconds, found, colour)
-    with suppress(BrokenPipeError):  # nobody reads it to the end
-        print(text, flush=True)
-    return 0 if is_good(found) else 1
-
-
-def run() -> NoReturn:
-    """Be the console script ``motor_check``."""
-    leave(main())
-
-
-if __name__ == '__main__':
-    run()

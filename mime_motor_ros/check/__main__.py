@@ -1,0 +1,5 @@
+"""Be ``motor_check``, as ``python -m mime_motor_ros.check``."""
+
+from .command import run
+
+run()
