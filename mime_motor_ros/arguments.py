@@ -7,9 +7,8 @@ mixes 1 and 0.5. Here the same argument is looked at once more to say it in one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 import re
-import sys
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]
@@ -18,16 +17,9 @@ from .errors import MotorError, ParameterError
 from .settings import MOTOR, NODE
 
 
-def split(args: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Return a program's own arguments and those of ROS; None: those of the process."""
-    given = list(sys.argv[1:] if args is None else args)
-    ros = given.index('--ros-args') if '--ros-args' in given else len(given)
-    return given[:ros], given[ros:]
-
-
 def plain_line(error: BaseException) -> str:
     """Return an error of ours, of rclpy or of rcl as one line that says what to do."""
-    line = ' '.join(str(error).split())
+    line = ' '.join(str(error).split()).removesuffix(' ^')  # which points at a place above it
     if isinstance(error, MotorError):
         return line
     line = re.sub(r', at \S+:\d+', '', line).removeprefix('failed to initialize rcl: ')

@@ -13,6 +13,7 @@ import sys
 import time
 from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
 
+from .options import number, split
 from .screen import Motor, norm, plain_line, RATE, screen, state_text, Status, View
 from .stopping import leave, Stop
 from .vector import Vector
@@ -281,7 +282,12 @@ def parser() -> argparse.ArgumentParser:
         epilog='ROS arguments, as a namespace, go behind --ros-args.',
     )
     options.add_argument('--node', default='motor', help='name of the motor node (motor)')
-    options.add_argument('--seconds', type=float, default=float('inf'), help='end after so long')
+    options.add_argument(
+        '--seconds',
+        type=number('> 0 s', lambda x: x > 0.0),
+        default=float('inf'),
+        help='end after so long',
+    )
     options.add_argument(
         '--once', action='store_true', help='show one full table and end (waits 10 s for it)'
     )
@@ -292,14 +298,12 @@ def parser() -> argparse.ArgumentParser:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the table until it is asked to stop; return the exit code of the process."""
     stop = Stop().catch_signals()
-    from .arguments import plain_line as plain_error  # behind the signals, it takes time
-    from .arguments import split
-
     own, of_ros = split(args)
     options = parser().parse_args(own)
 
     import rclpy
 
+    from .arguments import plain_line as plain_error
     from .starting import initialise, REFUSED
 
     node = None

@@ -273,7 +273,7 @@ def test_a_fault_the_node_has_not_counted_is_named_missing():
     ('arguments', 'said'),
     [
         ('--seed x', "argument --seed: must be a whole number, got 'x'. See --help."),
-        ('--speed 0', "argument --speed: must be a number > 0, got '0'. See --help."),
+        ('--speed 0', "argument --speed: must be a number >= 0.001, got '0'. See --help."),
         ('--seconds nan', "argument --seconds: must be a number > 0, got 'nan'. See --help."),
         (
             '--rate-of-faults -1',

@@ -1,8 +1,14 @@
+from typing import NamedTuple
+
 import pacing
 from pacing import instants, Pace, PlayError
 import pytest
 
 MS = 1_000_000
+
+
+class Record(NamedTuple):
+    received_ns: int
 
 
 class Time:
@@ -66,12 +72,23 @@ def test_who_asks_to_stop_is_heard_before_the_deadline(clock):
     assert not Pace(0.0).wait(0, lambda: True)
 
 
-@pytest.mark.parametrize('speed', [-1.0, float('inf'), float('nan')])
+@pytest.mark.parametrize('speed', [-1.0, 1e-300, float('inf'), float('nan')])
 def test_what_is_no_speed_is_refused(speed):
     with pytest.raises(PlayError) as refused:
         Pace(speed)
-    assert str(refused.value) == f'speed must be finite and >= 0, got {speed}.'
+    assert str(refused.value) == (f'speed must be 0 or >= 0.001 times real time, got {speed}.')
 
 
 def test_no_records_are_no_instants():
     assert list(instants(())) == []
+
+
+def test_no_time_passes_where_the_clock_of_a_recorder_was_set(clock):
+    years_ns = 10 * 365 * 24 * 3600 * 1000 * MS
+    later = [Record(0), Record(years_ns)]
+    assert [x.received_ns for x in instants(later, tail=0.0)] == [0, years_ns]
+    pace = Pace(1.0)
+    start_ns = clock.now_ns
+    for at_ns in (0, years_ns, years_ns + 100 * MS):
+        assert pace.wait(at_ns, never)
+    assert clock.now_ns - start_ns == 100 * MS

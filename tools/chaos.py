@@ -16,7 +16,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import merge
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 import sys
 import time
@@ -24,13 +24,14 @@ from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
 
 from faults import Chaos, demo, GAP, INPUTS, JUMP, KINDS, LATE, Ledger, Received, told
 from mime_motor_ros import messages
-from mime_motor_ros.arguments import plain_line, split
+from mime_motor_ros.arguments import plain_line
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Transform
+from mime_motor_ros.options import number, split, whole
 from mime_motor_ros.settings import NODE, Settings, settings
 from mime_motor_ros.stopping import leave, Stop
 from mime_motor_ros.timeline import NANOSECONDS
-from pacing import instants, Pace, PlayError, ShownClock, wait_for_readers
+from pacing import instants, Pace, PlayError, ShownClock, SLOWEST, wait_for_readers
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -85,8 +86,8 @@ def _head(header: Any, stamp_ns: int, frame: str) -> None:
 
 
 def _put(target: Any, numbers: Sequence[float]) -> None:
-    for name, number in zip('xyzw', numbers, strict=False):
-        setattr(target, name, number)
+    for name, value in zip('xyzw', numbers, strict=False):
+        setattr(target, name, value)
 
 
 def topic(item: Any, motor_node: str) -> str:
@@ -394,25 +395,30 @@ def parser() -> argparse.ArgumentParser:
     def add(name: str, text: str, **more: Any) -> None:
         options.add_argument(name, help=text, **more)
 
-    add('--seed', 'the same seed does the same faults (1)', type=_whole, default=1)
+    add(
+        '--seed',
+        'the same seed does the same faults (1)',
+        type=whole('', lambda _: True),
+        default=1,
+    )
     add('--bag', 'play this rosbag2 folder; else a mount tumbles', metavar='RECORDING')
     add('--imu-topic', 'IMU topic of the recording (its first)', default='')
     add(
         '--seconds',
         f'so much of the inputs [s] ({SECONDS:g})',
-        type=_number('> 0', lambda x: x > 0.0),
+        type=number('> 0', lambda x: 0.0 < x < inf),
         default=SECONDS,
     )
     add(
         '--speed',
         'times real time (4)',
-        type=_number('> 0', lambda x: x > 0.0),
+        type=number(f'>= {SLOWEST:g}', lambda x: SLOWEST <= x < inf),
         default=4.0,
     )
     add(
         '--rate-of-faults',
         'faults wanted in a second of the inputs (20)',
-        type=_number('>= 0', lambda x: x >= 0.0),
+        type=number('>= 0', lambda x: 0.0 <= x < inf),
         default=20.0,
         metavar='RATE',
     )
@@ -428,7 +434,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         '--blind',
         'how long the node may be away from its inputs on a busy machine [s] (0.25)',
-        type=_number('>= 0', lambda x: x >= 0.0),
+        type=number('>= 0', lambda x: 0.0 <= x < inf),
         default=0.25,
         metavar='SECONDS',
     )
@@ -436,31 +442,11 @@ def parser() -> argparse.ArgumentParser:
     add(
         '--wait',
         'how long to wait for the node [s] (10)',
-        type=_number('>= 0', lambda x: x >= 0.0),
+        type=number('>= 0', lambda x: 0.0 <= x < inf),
         default=10.0,
         metavar='SECONDS',
     )
     return options
-
-
-def _number(rule: str, holds: Callable[[float], bool]) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        try:
-            number = float(text)
-        except ValueError:
-            number = float('nan')
-        if not (isfinite(number) and holds(number)):
-            raise argparse.ArgumentTypeError(f'must be a number {rule}, got {text!r}')
-        return number
-
-    return read
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f'must be a whole number, got {text!r}') from None
 
 
 def _names(known: Mapping[str, Any]) -> Callable[[str], list[str]]:

@@ -30,6 +30,7 @@ from mime_motor_ros.screen import number, RATE, state_text, View
 from mime_motor_ros.settings import settings
 from mime_motor_ros.stopping import leave, Stop
 from mime_motor_ros.table import Display, show, Tally, Watch
+from pacing import is_speed, SPEED
 from recording import Frames, guess_frames, Recording
 
 TOOLS = Path(__file__).resolve().parent
@@ -480,8 +481,8 @@ def chosen_options(args: Sequence[str] | None) -> argparse.Namespace:
     options.rate = _number(options.rate)
     settings({'rate': options.rate})
     options.speed = _number(options.speed)
-    if not isinstance(options.speed, float) or not 0.0 <= options.speed < float('inf'):
-        raise ParameterError('speed', 'a number >= 0 times real time', repr(options.speed))
+    if not isinstance(options.speed, float) or not is_speed(options.speed):
+        raise ParameterError('speed', SPEED, repr(options.speed))
     return options
 
 

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 TICK_NS = 10_000_000
 """The longest time of a stream without a /clock: time goes on where nothing was received."""
+LONGEST_GAP_NS = 3600 * NANOSECONDS
+"""A longer time between two records is a step of the recorder's clock: none passes meanwhile."""
+SLOWEST = 0.001
+"""The lowest speed there is, but for 0."""
+SPEED = '0 or >= 0.001 times real time'
 TAIL = 1.0
 """How far /clock goes past the last record [s], so that what listeners hold back is let go."""
 GRACE = 0.2  # s; a writer sees its readers some ms before they see it, and would lose messages
@@ -39,6 +44,8 @@ def instants(records: Iterable[Any], tail: float = TAIL) -> Iterator[Instant]:
     """
     Return the records grouped by time of receipt, with empty ticks in every longer gap.
 
+    But not in one of more than an hour, as where the clock of a recorder was set.
+
     Parameters
     ----------
     records
@@ -51,7 +58,8 @@ def instants(records: Iterable[Any], tail: float = TAIL) -> Iterator[Instant]:
     for record in records:
         if group and record.received_ns != group[0].received_ns:
             yield Instant(group[0].received_ns, tuple(group))
-            yield from _ticks(group[0].received_ns, record.received_ns)
+            if record.received_ns - group[0].received_ns <= LONGEST_GAP_NS:
+                yield from _ticks(group[0].received_ns, record.received_ns)
             group = []
         group.append(record)
     if group:
@@ -65,9 +73,16 @@ def _ticks(after_ns: int, before_ns: int) -> Iterator[Instant]:
         yield Instant(tick_ns, ())
 
 
+def is_speed(speed: float) -> bool:
+    """Tell whether something can be played at this speed."""
+    return speed == 0.0 or SLOWEST <= speed < float('inf')
+
+
 class Pace:
     """
     Absolute deadlines for the times of a stream, counted from the first that is waited for.
+
+    A gap of more than an hour is not waited for.
 
     Parameters
     ----------
@@ -80,18 +95,22 @@ class Pace:
     """
 
     def __init__(self, speed: float, slips: bool = False) -> None:
-        if not 0.0 <= speed < float('inf'):
-            raise PlayError(f'speed must be finite and >= 0, got {speed}.')
+        if not is_speed(speed):
+            raise PlayError(f'speed must be {SPEED}, got {speed}.')
         self.speed, self.slips = speed, slips
         self.behind_ns = 0
         """How far a deadline was missed at the worst [ns]."""
         self._start_ns = time.monotonic_ns()
         self._first_ns: int | None = None
+        self._last_ns = 0
 
     def wait(self, at_ns: int, stop: Callable[[], bool]) -> bool:
         """Sleep until a time of the stream is due; False when asked to stop before."""
         if self._first_ns is None:
             self._first_ns, self._start_ns = at_ns, time.monotonic_ns()
+        elif at_ns - self._last_ns > LONGEST_GAP_NS:
+            self._first_ns += at_ns - self._last_ns
+        self._last_ns = at_ns
         if not self.speed:
             return not stop()
         due_ns = self._start_ns + round((at_ns - self._first_ns) / self.speed)

@@ -17,14 +17,27 @@ import sys
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from mime_motor_ros.arguments import plain_line, split
+from mime_motor_ros.arguments import plain_line
 from mime_motor_ros.errors import MotorError
+from mime_motor_ros.options import number, split, whole
 from mime_motor_ros.stopping import leave, Stop
-from pacing import Instant, instants, Pace, PlayError, ShownClock, TAIL, wait_for_readers
+from pacing import (
+    Instant,
+    instants,
+    is_speed,
+    Pace,
+    PlayError,
+    ShownClock,
+    SPEED,
+    TAIL,
+    wait_for_readers,
+)
 from recording import IMU, Record, Recording, TF, Topic
 
 if TYPE_CHECKING:
     from rclpy.node import Node
+
+CLOCK = '/clock'
 
 
 class Played(NamedTuple):
@@ -78,20 +91,27 @@ class Player:
         tail: float = TAIL,
     ) -> None:
         Pace(speed)  # refuses what is no speed
+        for name in (*topics, *(remaps or {})):
+            recording.check(name)
         self.node, self.recording, self.speed = node, recording, speed
         self.topics, self.seconds, self.tail = tuple(topics), seconds, tail
         self.lockstep: Lockstep | None = None
         self.skipped: dict[str, str] = {}
         """Topics that are not played, and why."""
         self._publishers: dict[str, Any] = {}
+        self._clock = ShownClock(node) if clock else None
         for topic in recording.topics:
             if not topics or topic.name in topics:
                 self._add(topic, (remaps or {}).get(topic.name, topic.name))
-        self._clock = ShownClock(node) if clock else None
 
     def _add(self, topic: Topic, name: str) -> None:
         from rclpy.qos import DurabilityPolicy, QoSProfile
 
+        if self._clock is not None and self.node.resolve_topic_name(name) == CLOCK:
+            if topic.name != CLOCK:
+                raise PlayError(f'{topic.name} cannot be played as {CLOCK}, which is ours.')
+            self.skipped[CLOCK] = 'it shows the times of receipt; --no-clock plays the recorded'
+            return
         package, _, kind = topic.type.partition('/msg/')
         try:
             message_type = getattr(import_module(f'{package}.msg'), kind)
@@ -261,9 +281,10 @@ def parser() -> argparse.ArgumentParser:
         epilog='Nodes that listen run with use_sim_time. ROS arguments go behind --ros-args.',
     )
     options.add_argument('recording', help='a rosbag2 folder (MCAP or SQLite)')
+    not_negative = number('>= 0 s', lambda x: 0.0 <= x < float('inf'))
     options.add_argument(
         '--speed',
-        type=float,
+        type=number(SPEED, is_speed),
         default=1.0,
         help='times real time (1); 0: as lockstep lets it',
     )
@@ -278,11 +299,14 @@ def parser() -> argparse.ArgumentParser:
         '--topics', nargs='+', default=(), metavar='TOPIC', help='play only these topics'
     )
     options.add_argument(
-        '--seconds', type=float, default=float('inf'), help='play so much of the recording [s]'
+        '--seconds',
+        type=number('>= 0 s', lambda x: x >= 0.0),
+        default=float('inf'),
+        help='play so much of the recording [s]',
     )
     options.add_argument(
         '--wait',
-        type=float,
+        type=not_negative,
         default=10.0,
         help='how long to wait for readers at the start [s] (10)',
     )
@@ -295,10 +319,13 @@ def parser() -> argparse.ArgumentParser:
         help='wait for the JointState that answers each IMU sample (joint_states)',
     )
     options.add_argument(
-        '--settle', type=float, default=0.0, help='settle of the node in lockstep [s] (0)'
+        '--settle', type=not_negative, default=0.0, help='settle of the node in lockstep [s] (0)'
     )
     options.add_argument(
-        '--ahead', type=int, default=1, help='answers that may be owed in lockstep (1)'
+        '--ahead',
+        type=whole(' >= 1', lambda x: x >= 1),
+        default=1,
+        help='answers that may be owed in lockstep (1)',
     )
     options.add_argument('--no-clock', action='store_true', help='leave /clock to somebody else')
     return options
@@ -362,7 +389,7 @@ def _run(
         while not stop:
             played = player.play(lambda: stop.asked)
             print(summary(recording, played), flush=True)
-            if not options.loop:
+            if not options.loop or not played.records:
                 break
     except REFUSED as error:
         print(f'player: {plain_line(error)}', file=sys.stderr)

@@ -104,6 +104,13 @@ class Recording:
         """Return the time between the receipt of the first and of the last message [s]."""
         return (self.end_ns - self.start_ns) * 1e-9
 
+    def check(self, topic: str) -> None:
+        """Raise RecordingError where a topic is not in the recording."""
+        known = [one.name for one in self.topics]
+        if topic not in known:
+            has = f'it has {", ".join(known)}' if known else 'it is empty'
+            raise RecordingError(f'{self.path} has no topic {topic}; {has}.')
+
     def records(self, topics: tuple[str, ...] = ()) -> Iterator[Record]:
         """
         Read the records in order of receipt; those of one instant in the order of the file.
@@ -114,11 +121,9 @@ class Recording:
             Names of the topics to read; none means all.
 
         """
+        for name in topics:
+            self.check(name)
         with self._open() as reader:
-            unknown = sorted(set(topics) - {topic.name for topic in self.topics})
-            if unknown:
-                known = ', '.join(topic.name for topic in self.topics)
-                raise RecordingError(f'{self.path} has no topic {unknown[0]}; it has {known}.')
             chosen = [x for x in reader.connections if not topics or x.topic in topics]
             # Taken here: the reader forgets its types when it closes, a record may live longer.
             decode = reader.typestore.deserialize_cdr

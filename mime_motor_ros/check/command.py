@@ -14,14 +14,14 @@ import argparse
 from collections.abc import Sequence
 from contextlib import suppress
 import json
-from math import isfinite
 import os
 import shutil
 import sys
 import textwrap
 from typing import NoReturn
 
-from ..arguments import plain_line, split
+from ..arguments import plain_line
+from ..options import number, split
 from ..stopping import leave, Stop
 from .case import Finding, Seen
 from .findings import findings, is_good
@@ -84,20 +84,13 @@ def parser() -> argparse.ArgumentParser:
         'arguments.',
     )
     options.add_argument(
-        '--seconds', type=_seconds, default=5.0, help='how long to listen [s] (5)'
+        '--seconds',
+        type=number(f'> 0 s and <= {LONGEST:g} s', lambda x: 0.0 < x <= LONGEST),
+        default=5.0,
+        help='how long to listen [s] (5)',
     )
     options.add_argument('--json', action='store_true', help='print one JSON object')
     return options
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not (isfinite(seconds) and 0.0 < seconds <= LONGEST):
-        raise argparse.ArgumentTypeError(f'must be > 0 s and <= {LONGEST:g} s, got {text}.')
-    return seconds
 
 
 def main(args: Sequence[str] | None = None) -> int:

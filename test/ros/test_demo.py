@@ -322,8 +322,11 @@ def test_no_seconds_are_for_ever_and_many_are_as_good():
         (['--seconds', 'nan'], 'SECONDS must be a number > 0 s, got nan.'),
         (['--rate', '-5'], 'rate must be > 0 Hz and <= 10000 Hz, got -5.0.'),
         (['--rate', 'fast'], "rate must be > 0 Hz and <= 10000 Hz, got 'fast'."),
-        (['--speed', '-1'], 'speed must be a number >= 0 times real time, got -1.0.'),
-        (['--speed', 'fast'], "speed must be a number >= 0 times real time, got 'fast'."),
+        (['--speed', '-1'], 'speed must be 0 or >= 0.001 times real time, got -1.0.'),
+        (
+            ['--speed', 'fast'],
+            "speed must be 0 or >= 0.001 times real time, got 'fast'.",
+        ),
     ],
 )
 def test_a_wrong_number_is_told_before_anything_is_started(words, text):

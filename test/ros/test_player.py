@@ -15,6 +15,7 @@ from player import main, Player, remaps  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from recording import Record, Recording  # noqa: E402
+from rosbags import rosbag2, typesys  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
@@ -30,6 +31,7 @@ DEEP = QoSProfile(depth=20000)
 BEST_EFFORT = QoSProfile(depth=20000, reliability=ReliabilityPolicy.BEST_EFFORT)
 KEPT = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 START_NS = 1_000_000_000_000
+STORE = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
 
 
 @pytest.fixture
@@ -254,7 +256,7 @@ def test_a_type_defined_differently_here_is_left_out(nodes):
 
 
 def test_a_negative_speed_is_refused():
-    with pytest.raises(PlayError, match='speed must be finite and >= 0, got -1.0.'):
+    with pytest.raises(PlayError, match='speed must be 0 or >= 0.001 times real time, got -1.0.'):
         Player(None, None, speed=-1.0)
 
 
@@ -290,9 +292,52 @@ def test_the_command_plays_and_ends_cleanly_when_asked(nodes, number):
 
 @needs_recordings
 @pytest.mark.parametrize('given', [['--foo'], ['-p', 'rate'], ['--log-level', 'junk']])
-def test_wrong_ros_arguments_are_one_line(given, capsys):
+def test_wrong_ros_arguments_are_one_line(given, capsys, restored_signals):
     bag = str(SHARED / 'broad07_fast_rotation')
     assert main([bag, '--ros-args', *given]) == 1
     said = capsys.readouterr().err
     assert said.startswith('player: ')
     assert said.count('\n') == 1
+
+
+@needs_recordings
+@pytest.mark.parametrize(
+    ('given', 'said'),
+    [
+        (['--topics', '/nope'], 'has no topic /nope; it has /imu/data, /tf'),
+        (['--remap', '/nope:=/imu'], 'has no topic /nope; it has /imu/data, /tf'),
+        (['--remap', '/imu/data:=/a//b'], "topic name must not contain repeated '/'"),
+        (['--remap', '/imu/data:=/clock'], '/imu/data cannot be played as /clock, which is ours.'),
+        (['--lockstep', '1bad!'], "topic name token must not start with a number: '1bad!'\n"),
+    ],
+)
+def test_names_that_cannot_be_played_are_one_line(given, said, capsys, restored_signals):
+    assert main([str(SHARED / 'broad07_fast_rotation'), *given]) == 1
+    line = capsys.readouterr().err
+    assert line.startswith('player: ')
+    assert said in line
+    assert line.count('\n') == 1
+
+
+@pytest.mark.parametrize(
+    ('given', 'said'),
+    [
+        (['--speed', '1e-300'], '--speed: must be a number 0 or >= 0.001 times real time'),
+        (['--speed', 'fast'], '--speed: must be a number 0 or >= 0.001 times real time'),
+        (['--wait', 'nan'], "--wait: must be a number >= 0 s, got 'nan'."),
+        (['--settle', 'nan'], "--settle: must be a number >= 0 s, got 'nan'."),
+        (['--seconds', '-1'], "--seconds: must be a number >= 0 s, got '-1'."),
+        (['--ahead', '0'], "--ahead: must be a whole number >= 1, got '0'."),
+    ],
+)
+def test_numbers_out_of_range_end_the_command(given, said, capsys, restored_signals):
+    with pytest.raises(SystemExit):
+        main(['recording', *given])
+    assert said in capsys.readouterr().err
+
+
+def test_a_loop_over_nothing_ends(tmp_path, capsys, restored_signals):
+    with rosbag2.Writer(tmp_path / 'empty', version=9) as writer:
+        writer.add_connection('/imu/data', 'sensor_msgs/msg/Imu', typestore=STORE)
+    assert main([str(tmp_path / 'empty'), '--loop', '--wait', '0']) == 0
+    assert capsys.readouterr().out.startswith('played 0 of 0 records')

@@ -570,6 +570,22 @@ def test_T48_T49_a_signal_while_it_steps(peer, running, signals, load, record_pr
     report(slowest, record_property)
 
 
+@pytest.mark.parametrize('signals', SIGNALS)
+def test_T48_T49_a_signal_while_far_more_steps_are_due_than_can_be_made(
+    peer, running, signals, record_property
+):
+    motors = [f'm{i}' for i in range(64)]
+    process = running({**STILL, 'motors': motors, 'rate': 10000.0})
+    heard = peer.hear(JointState, 'joint_states')
+    peer.until(lambda: heard, 'a step', process)
+    time.sleep(random.uniform(0.5, 1.0))  # by now it is behind for good
+    numbers = SIGNALS[signals]
+    took, (code, out, err) = asked_to_end(process, numbers, [0.0, 0.02][: len(numbers)])
+    said = [line for line in err.splitlines() if 'without steps' not in line]
+    assert (code, out, said) == (0, '', [])
+    report([took], record_property)
+
+
 # an error of the program ends it: T50
 
 PLANTED = """
