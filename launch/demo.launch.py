@@ -68,6 +68,8 @@ def mount(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         if frame:
             parameters[name] = frame
     ros_arguments = ['--log-level', LaunchConfiguration('log_level')]
+    if enclave := LaunchConfiguration('enclave').perform(context):
+        ros_arguments += ['--enclave', enclave]
     for name, value in parameters.items():  # a text keeps its quotes: '007' is no number
         ros_arguments += ['-p', f'{name}:={json.dumps(value, ensure_ascii=False)}']
     return [

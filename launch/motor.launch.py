@@ -93,8 +93,7 @@ def motor(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     # All in this order on the command line: there the last one counts. Not as `parameters` of
     # the action: it writes a text that looks like a number ('007', '12E5') without quotes.
     parameters = ['--params-file', path]
-    if enclave := LaunchConfiguration('enclave').perform(context):
-        parameters += ['--enclave', enclave]
+    parameters += enclave(context)
     for name, value in given(context).items():
         parameters += ['-p', f'{name}:={json.dumps(value, ensure_ascii=False)}']
     return [
@@ -110,6 +109,12 @@ def motor(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             output='screen',
         )
     ]
+
+
+def enclave(context: LaunchContext) -> list[str]:
+    """Return the arguments of ROS that put a node into the enclave given, if any."""
+    name = LaunchConfiguration('enclave').perform(context)
+    return ['--enclave', name] if name else []
 
 
 def rviz(context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -130,7 +135,7 @@ def rviz(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             name='rviz',
             namespace=LaunchConfiguration('namespace'),
             arguments=['--display-config', file(context, 'rviz_config'), *fixed],
-            ros_arguments=['-p', f'use_sim_time:={sim_time}'],
+            ros_arguments=['-p', f'use_sim_time:={sim_time}', *enclave(context)],
             output='screen',
         )
     ]

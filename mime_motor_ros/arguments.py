@@ -16,6 +16,8 @@ import yaml  # type: ignore[import-untyped]
 from .errors import MotorError, ParameterError
 from .settings import MOTOR, NODE
 
+DEEPEST = 32  # mappings in each other that are looked through
+
 
 def plain_line(error: BaseException) -> str:
     """Return an error of ours, of rclpy or of rcl as one line that says what to do."""
@@ -41,7 +43,7 @@ def _in_file(path: str) -> str:
             tree = yaml.safe_load(file)
     except OSError as error:
         return f'parameter file {path} cannot be read: {error.strerror}.'
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # the latter of a day that is in no calendar
         return f'parameter file {path} is not YAML: {" ".join(str(error).split())}.'
     for keys, value in _leaves(tree):
         if 'ros__parameters' not in keys:
@@ -64,14 +66,14 @@ def _in_rule(rule: str) -> str:
         return str(ParameterError(name, 'a value as YAML has it', 'nothing'))
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         return str(ParameterError(name, 'a value as YAML has it', text))
     return str(_mixed(name, value)) if _is_mixed(value) else ''
 
 
 def _leaves(tree: Any, keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Walk through nested mappings to what is no mapping."""
-    if isinstance(tree, dict):
+    """Walk through nested mappings to what is no mapping, or lies too deep (they may be loops)."""
+    if isinstance(tree, dict) and len(keys) < DEEPEST:
         for key, value in tree.items():
             yield from _leaves(value, (*keys, str(key)))
     else:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TYPE_CHECKING
 
 from .errors import ParameterError
 from .model import Pose
+from .options import ros_only
 from .stopping import leave, Stop
 from .vector import Vector
 
@@ -208,6 +209,7 @@ def wait_for_reader(mount: DemoMount, executor: Executor, stop: Stop) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the demo mount until it is asked to stop; return the exit code of the process."""
     stop = Stop().catch_signals()
+    ros_only('demo_mount', 'Publish the pose and the IMU of a tumbling mount, and torques.', args)
     import sys
 
     import rclpy
@@ -297,7 +299,7 @@ def _fill(transform: Any, pose: Pose) -> None:
 
 def run() -> NoReturn:
     """Be the console script ``demo_mount``."""
-    leave(main())
+    leave(main)
 
 
 if __name__ == '__main__':

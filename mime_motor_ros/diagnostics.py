@@ -10,8 +10,10 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
+from .errors import shortened
+from .figures import quantile
 from .graph import NOBODY, Peers, readers, senders
-from .session import USUAL
+from .session import ADVICE, USUAL
 from .timeline import NANOSECONDS
 
 OK, WARN, ERROR, STALE = (
@@ -28,11 +30,9 @@ MOUNT = ('tf', 'imu', 'twist', 'odometry')
 WORDS = {'imu': 'Imu', 'twist': 'TwistStamped', 'odometry': 'Odometry'}
 
 
-def quantile(sorted_values: Sequence[float], share: float) -> float:
-    """Return the value below which a share of sorted values lies, 0.0 when there are none."""
-    if not sorted_values:
-        return 0.0
-    return sorted_values[min(len(sorted_values) - 1, int(share * len(sorted_values)))]
+def _with_advice(count: int, reason: str) -> str:
+    advice = ADVICE.get(reason, '').rstrip('.')
+    return f'{count} {reason}' + (f' ({advice})' if advice else '')
 
 
 class Diagnostics:
@@ -61,6 +61,7 @@ class Diagnostics:
         self._received: Counter[str] = Counter()  # by source, at the last look
         self._counts: Counter[tuple[str, str]] = Counter()
         self._before = (self._steady.now().nanoseconds, 0, 0)  # steady and node's clock, steps
+        self._poses_before = 0
         self._moved = (0, 0)  # the node's clock, and when on the steady one it came there
 
     def woke(self, late_ns: int) -> None:
@@ -91,7 +92,7 @@ class Diagnostics:
         return DiagnosticStatus(
             level=level,
             name=f'{node.get_name()}: {name}',
-            message=text,
+            message=shortened(text),
             hardware_id=node.get_fully_qualified_name(),
             values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
         )
@@ -102,6 +103,7 @@ class Diagnostics:
         self._seconds = max(1, steady_ns - self._before[0]) / NANOSECONDS
         self._new = node.received - self._received
         self._newly_refused = session.counts - self._counts
+        self._poses, self._poses_before = session.poses - self._poses_before, session.poses
         statuses = [
             self._input('mount pose', session.pose_stamp, chosen.pose_timeout, chosen.pose_source),
             self._input('mount rate', session.rate_stamp, chosen.rate_timeout, chosen.rate_source),
@@ -146,11 +148,15 @@ class Diagnostics:
         values = {
             'source': source,
             **self._shown(age),
-            'rate (Hz)': f'{self._new[source] / self._seconds:.1f}',
+            'rate (Hz)': f'{self._came(source) / self._seconds:.1f}',
             'publishers': ' '.join(self._senders(topics)) or 'none',
             **self._refused((source,)),
         }
         return self._status(name, level, text, values)
+
+    def _came(self, source: str) -> int:
+        """Return how many came since the last look; of /tf, how many poses of the mount."""
+        return int(self._poses if source == 'tf' else self._new[source])
 
     def _missing(
         self, name: str, source: str, age: float | None, complaints: Sequence[str]
@@ -162,6 +168,8 @@ class Diagnostics:
             what = f'pose of {chosen.mount_frame!r} in {chosen.world_frame!r} from /tf'
         else:
             what = f'{WORDS[source]} on {topics[0]}'
+        if self._new[source] and source != 'tf':
+            what = f'usable {what}'
         since = 'yet' if age is None else f'for {age:.1f} s'
         why = list(complaints)
         if session.lacking == name:
@@ -173,8 +181,23 @@ class Diagnostics:
             why.append(f'{topics[0]} has no publisher{" that fits" * strangers}')
         elif not self._new[source]:
             why.append(f'{", ".join(there)} publishes there, its QoS fits, and nothing comes')
-        why = why or ['stamps too old' if self._new[source] else 'nothing comes']
+        if not why and source == 'tf':
+            why.append(self._behind())
+        why = why or ['its stamps are too old' if self._new[source] else 'nothing comes']
         return f'no {what} {since}: {"; ".join(why)}. The motors are held'
+
+    def _behind(self) -> str:
+        """Return which transform of the mount's chain is the oldest."""
+        chosen, session = self._node.session.settings, self._node.session
+        oldest = session.frames.oldest(chosen.world_frame, chosen.mount_frame, session.now_ns)
+        if oldest is None:
+            return 'nothing comes'
+        child, stamp = oldest
+        who = ', '.join(self._senders(self._topics['tf'][:1]))
+        return (
+            f'the newest transform of {child!r} is stamped {session.age(stamp):.1f} s ago '
+            f'(/tf comes from {who})'
+        )
 
     def _senders(self, topics: Sequence[str]) -> list[str]:
         found = {name for topic in topics for name in self._peers.get(topic, NOBODY).fitting}
@@ -192,7 +215,7 @@ class Diagnostics:
                 if of == source and reason not in USUAL
             }
             if refused:
-                reasons = ', '.join(f'{count} {reason}' for reason, count in refused.items())
+                reasons = ', '.join(map(_with_advice, refused.values(), refused))
                 topics = ' and '.join(self._topics.get(source, (source,)))
                 yield f'refused on {topics} in the last {self._seconds:.0f} s: {reasons}'
 
@@ -303,18 +326,20 @@ class Diagnostics:
         return self._status('outputs', WARN if misfits else OK, text, {'topics read': read})
 
     def _transforms(self) -> DiagnosticStatus:
-        foreign = self._node.foreign
+        foreign, refused = self._node.foreign, self._refused(('tf',))
+        complaints = list(self._complaints(('tf',)))
         if foreign:
             return self._status(
                 'transforms',
                 ERROR,
                 'somebody else publishes our frames too: '
                 f'{", ".join(foreign)}; set publish_tf to false or rename',
-                {'frames': ', '.join(foreign)},
+                {'frames': ', '.join(foreign), **refused},
             )
         sent = self._node.session.settings.publish_tf
         text = 'ours alone' if sent else 'not published (publish_tf)'
-        return self._status('transforms', OK, text, {})
+        level = WARN if complaints else OK
+        return self._status('transforms', level, '; '.join((text, *complaints)), refused)
 
     def _motor(self, index: int) -> DiagnosticStatus:
         session = self._node.session
@@ -324,7 +349,7 @@ class Diagnostics:
             session.energy[index],
         )
         kinetic = 0.5 * motor.model.inertia * state.spin * state.spin  # what rounding goes with
-        turned = abs(energy.work) + energy.dissipated + abs(energy.stored) + kinetic
+        turned = energy.turned_over + kinetic
         level, text = OK, f'{state.spin:.6g} rad/s'
         if abs(energy.residual) > RESIDUAL * turned:
             level, text = (

@@ -11,7 +11,7 @@ from .model import MotorParameters, MotorState, Step
 
 class Energy:
     """
-    Sums of energy [J] since the start or the last reset of one rotor.
+    Sums of energy [J] of one rotor, since the start, a reset or other parameters.
 
     With W the mean of old and new spin, equation (6) times dt W is an identity:
     J/2 (spin+^2 - spin^2) = dt W (tau + tau_l + tau_q - b relative). The bearing's part splits
@@ -22,13 +22,14 @@ class Energy:
     work : by the drive, the loads, the asymmetry, and by the mount through the bearing
     dissipated : heat of the bearing
     stored : gained in J/2 spin^2
+    turned_over : sizes of all of these, step by step: what rounding goes with
 
     """
 
-    __slots__ = ('dissipated', 'stored', 'work')
+    __slots__ = ('dissipated', 'stored', 'turned_over', 'work')
 
     def __init__(self) -> None:
-        self.work = self.dissipated = self.stored = 0.0
+        self.work = self.dissipated = self.stored = self.turned_over = 0.0
 
     def add(
         self, parameters: MotorParameters, before: MotorState, torque: float, step: Step, dt: float
@@ -38,9 +39,13 @@ class Energy:
         mean = 0.5 * (old + new)
         drag = parameters.damping * relative
         driven = torque + step.load_torque + step.asymmetry_torque
-        self.work += dt * (driven * mean - drag * (mean - relative))
-        self.dissipated += dt * drag * relative
-        self.stored += parameters.inertia * mean * (new - old)
+        work = dt * (driven * mean - drag * (mean - relative))
+        heat = dt * drag * relative
+        gain = parameters.inertia * mean * (new - old)
+        self.work += work
+        self.dissipated += heat
+        self.stored += gain
+        self.turned_over += abs(work) + heat + abs(gain)
 
     @property
     def residual(self) -> float:

@@ -190,6 +190,23 @@ class FrameTree:
         sample = edge.moving(until_ns) if edge is not None else None
         return None if sample is None else sample.stamp
 
+    def oldest(self, target: str, source: str, until_ns: int) -> tuple[str, int] | None:
+        """Return which moving frame between two has the oldest newest transform, and its stamp."""
+        seen: list[tuple[int, str]] = []
+        for start in (source, target):
+            frame, steps = start, 0
+            while (edge := self._edges.get(frame)) is not None and steps < DEEPEST:
+                sample = edge.newest(until_ns)
+                if sample is None:
+                    break
+                if sample.stamp != FOREVER:
+                    seen.append((sample.stamp, frame))
+                frame, steps = sample.parent, steps + 1
+        if not seen:
+            return None
+        stamp, child = min(seen)
+        return child, stamp
+
     def newest(self, target: str, source: str, until_ns: int) -> tuple[int | None, Pose]:
         """
         Return the newest pose of ``source`` in ``target`` known at a time, and its own time [ns].

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from .options import ros_only
 from .stopping import leave, Stop
 
 
@@ -11,6 +12,7 @@ def main(args: list[str] | None = None) -> int:
     """Run the node until it is asked to stop; return the exit code of the process."""
     stop = Stop().catch_signals()
 
+    ros_only('motor', 'Simulate gyroscopic actuators on a moving mount.', args)
     stop.at_once = True
     from .node import serve
 
@@ -20,7 +22,7 @@ def main(args: list[str] | None = None) -> int:
 
 def run() -> NoReturn:
     """Be the console script ``motor``."""
-    leave(main())
+    leave(main)
 
 
 if __name__ == '__main__':

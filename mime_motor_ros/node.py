@@ -54,6 +54,7 @@ from .arguments import plain_line
 from .diagnostics import Diagnostics
 from .errors import MotorError, ParameterError, shortened
 from .model import Wrench
+from .parameter_services import ParameterServices
 from .scheduling import adopt, standing_back
 from .session import Outcome, Session
 from .settings import check_names, motor_names, OF_RCLPY, parameters, plain, settings
@@ -144,7 +145,10 @@ class MotorNode(Node):
     def __init__(self, **kwargs: Any) -> None:
         self._polled = Polled()
         self._clock_subscription: Any = None
-        super().__init__('motor', **kwargs)
+        serves = kwargs.pop('start_parameter_services', True)
+        super().__init__('motor', start_parameter_services=False, **kwargs)
+        if serves:
+            self._parameter_services = ParameterServices(self)
         self.lock = Lock()
         self._values = self._declare()
         chosen = settings(self._values)
@@ -228,9 +232,10 @@ class MotorNode(Node):
         table, ours, passed = parameters(self._motors), {}, []
         try:
             given = {x.name: _value(x) for x in parameter_list if not _is_of_rclpy(x.name)}
-            for stranger in check_names(given, self._motors):
-                if not self.has_parameter(stranger):
-                    name, value = repr(stranger), given[stranger]
+            check_names(given, self._motors)
+            for stranger in parameter_list:
+                if not self.has_parameter(stranger.name):
+                    name, value = repr(stranger.name), _value(stranger)
                     raise ParameterError(name, 'the name of a parameter of this node', value)
             for parameter in parameter_list:
                 if parameter.name in table:

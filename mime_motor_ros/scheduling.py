@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 import ctypes
 import os
+from pathlib import Path
+import re
+import resource
 
 from .settings import Settings
 
 MCL_CURRENT, MCL_FUTURE = 1, 2  # of <sys/mman.h> on Linux
+CAP_IPC_LOCK = 14  # of <linux/capability.h>
 
 
 @contextmanager
@@ -45,13 +49,16 @@ def adopt(settings: Settings) -> list[str]:
     """
     refused = []
     if settings.cpus:
+        why = ''
         try:
             os.sched_setaffinity(0, settings.cpus)
         except OSError as error:
-            have = ','.join(map(str, sorted(os.sched_getaffinity(0))))
+            why = str(error.strerror)
+        have = os.sched_getaffinity(0)
+        if have != set(settings.cpus):  # of several, Linux leaves out those that are not there
             refused.append(
-                f'cpus {_listed(settings.cpus)} cannot be had ({error.strerror}): '
-                f'this process may use {have}; it uses those'
+                f'cpus {_listed(settings.cpus)} cannot be had ({why or "not all are there"}): '
+                f'this process may use {_listed(tuple(sorted(have)))}; it uses those'
             )
     if settings.priority:
         try:  # threads that this one starts later do not get it
@@ -72,11 +79,28 @@ def adopt(settings: Settings) -> list[str]:
 
 
 def _lock_memory() -> str:
-    """Lock what the process has and will have; return why it may not."""
+    """
+    Lock what the process has and will have; return why it may not.
+
+    A bound that is only just met today would end the process at its next thread.
+    """
+    most = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    if most != resource.RLIM_INFINITY and not _is_capable(CAP_IPC_LOCK):
+        return f'memlock is {most // 1024} kB'
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mlockall(MCL_CURRENT | MCL_FUTURE):
         return os.strerror(ctypes.get_errno())
     return ''
+
+
+def _is_capable(capability: int) -> bool:
+    """Tell whether the process has a capability of Linux."""
+    try:
+        status = Path('/proc/self/status').read_text()
+    except OSError:
+        return False
+    known = re.search(r'^CapEff:\s*(\w+)', status, re.MULTILINE)
+    return known is not None and bool(int(known[1], 16) >> capability & 1)
 
 
 def _listed(cores: tuple[int, ...]) -> str:

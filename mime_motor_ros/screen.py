@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import math
 from typing import Any
 
-from .vector import Vector
+from .figures import duration
+from .vector import norm, Vector
 
 LEVELS = ('ok', 'warning', 'error', 'stale')  # of diagnostic_msgs/DiagnosticStatus
 STYLES = ('green', 'yellow', 'bold red', 'red')  # one a level
@@ -74,26 +75,6 @@ def number(value: float | None, digits: int = 4) -> str:
         return f'{value: .{digits - 1}e}'
     decimals = max(0, digits - 1 - math.floor(math.log10(size)))
     return f'{value: .{decimals}f}'
-
-
-def norm(vector: Vector) -> float:
-    """Return the length of a vector."""
-    return math.hypot(*vector)
-
-
-def duration(seconds: float) -> str:
-    """Return a time in the unit a reader would take: 250 us, 12 ms, 3.2 s, 4 min 05 s."""
-    if not math.isfinite(seconds):
-        return 'for ever'
-    size = abs(seconds)
-    if size < 0.9995e-3:
-        return f'{seconds * 1e6:.0f} us'
-    if size < 0.9995:
-        return f'{seconds * 1e3:.0f} ms'
-    if size < 59.95:
-        return f'{seconds:.1f} s'
-    minutes, rest = divmod(round(size), 60)
-    return f'{"-" if seconds < 0 else ""}{minutes} min {rest:02d} s'
 
 
 def ago(seconds: float | None) -> str:

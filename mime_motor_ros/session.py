@@ -32,7 +32,7 @@ from .errors import FrameError
 from .frames import FOREVER, FrameTree
 from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
 from .model import advance, compose, Pose, Step, StepInputs, Wrench
-from .settings import Settings
+from .settings import MOST_MOTORS, Settings
 from .timeline import Grid, NANOSECONDS, Stream
 from .vector import (
     about,
@@ -72,10 +72,29 @@ MOST_WAITING = 16_384
 """Samples of the mount's pose or rate: the longest ``settle`` at 3 kHz."""
 MOST_HELD = 4096
 """Samples of one command or load, and inputs of all kinds before the first clock."""
+LONGEST_NAME = 256
+"""Characters of a frame id or joint; in Gazebo and tf2 a scoped one has some dozens."""
 MESSAGES = ('imu', 'twist', 'odometry')
 """The sources of the mount's rate that are messages of their own."""
 USUAL = frozenset({'late', 'repeated'})
 """What is counted but not worth a line: two drivers in three repeat a stamp now and then."""
+
+
+ADVICE = {
+    'covariance': 'Set it to 0 (unknown) in the driver if the field is filled, or take another '
+    'rate_source or pose_source.',
+    'quaternion': 'The sender has to fill it with a rotation, or not to be used for the pose.',
+    'non-finite': 'The sender must leave out what it does not know.',
+    'future': 'Compare the clocks of the hosts (chrony, PTP) and use_sim_time of both.',
+    'frame': 'Set the frame ids of the sender (frame_id, child_frame_id).',
+    'size': 'Send one torque for each motor, in the order of the parameter motors.',
+    'name': 'Use the names of the parameter joint.',
+    'stamp': 'Look at the clock of the sender.',
+    'old': 'Let one node alone send them, in order.',
+    'full': 'Somebody sends far too many.',
+    'frames': 'Somebody invents frame ids; remap /tf to one without those.',
+}
+"""What to do about what is refused, by reason."""
 
 
 def source_of(item: Any) -> str:
@@ -161,6 +180,7 @@ class Session:
     states : one MotorState a motor
     counts : Counter of (input, reason) for all that was refused, late or repeated
     gaps, jumps, steps, caught_up : what has happened to time so far
+    poses : poses of the mount with stamps of their own that were read so far
     waiting : why the last step due was not taken, '' when it was
     lacking : which input was not there for it, 'mount pose' or 'mount rate', '' when neither
     news : what is to be said, by kind; the edge takes it out and decides how often
@@ -173,8 +193,8 @@ class Session:
         self.energy = [Energy() for _ in settings.motors]
         self.counts: Counter[tuple[str, str]] = Counter()
         self.news: dict[str, str] = {}
-        self.steps = self.caught_up = self.gaps = self.jumps = 0
-        self.waiting = 'nothing yet'
+        self.steps = self.caught_up = self.gaps = self.jumps = self.poses = 0
+        self.waiting = 'the first step is not due yet'
         self.lacking = ''
         self.paused = False
         self.enabled = True
@@ -249,7 +269,7 @@ class Session:
     def held(self) -> dict[str, int]:
         """Return how much is kept: samples no step has read, transforms, names of frames."""
         return {
-            'samples waiting': sum(len(stream) for stream in self._streams),
+            'samples waiting': sum(map(len, self._streams)) + len(self._before_clock),
             'transforms kept': self.frames.size,
             'frames': len(self.frames.frames()),
         }
@@ -275,6 +295,9 @@ class Session:
         """
         self._observe(now_ns)
         if not self._now and not getattr(item, 'static', False):
+            if _is_large(item):
+                self._refuse(item, 'size', 'more than can be kept until there is a clock')
+                return False
             if len(self._before_clock) == MOST_HELD:
                 self._refuse(self._before_clock[0], 'full', WORDS['full'])
             self._before_clock.append(item)
@@ -312,7 +335,9 @@ class Session:
         if item.static:
             if item.stamp < 0:
                 raise Refused('stamp', BEFORE_ZERO.format(item.stamp))
-            answer = self.frames.insert(item.stamp or self._now, parent, child, pose, True)
+            # One of a clock that was ahead must not win over the right one for good.
+            stamp = min(item.stamp or self._now, self._now or item.stamp)
+            answer = self.frames.insert(stamp, parent, child, pose, True)
             self._say_both(child)
             # Latched and sent again and again: that it says nothing new means nothing.
             self._answers.append('' if answer == 'repeated' else TREE_FULL.get(answer, answer))
@@ -427,6 +452,8 @@ class Session:
             frame = frame[1:]
         if not frame or frame.startswith('/'):
             raise Refused('frame', f'{frame!r} is not a frame id')
+        if len(frame) > LONGEST_NAME:
+            raise Refused('frame', f'a frame id of {len(frame)} characters, not <= {LONGEST_NAME}')
         return frame
 
     # time
@@ -539,8 +566,12 @@ class Session:
             stream.read(time_ns)
         self._end = time_ns
         self._seen.clear()
-        if self.settings.rate_source in MESSAGES:  # whether or not a step can use it
+        # Whether or not a step can use them.
+        if self.settings.rate_source in MESSAGES:
             self.rate_stamp = self._rate.stamp
+        for command in self._commands:
+            if command.stamp is not None:
+                self.command_stamp = max(self.command_stamp or 0, command.stamp)
 
     def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Outcome | None:
         """Take the step that ends at a stamp, or say in ``waiting`` why there is none."""
@@ -604,6 +635,7 @@ class Session:
         except FrameError as error:
             self.waiting = f'mount pose: {error}'
             return None
+        self.poses += stamp != self.pose_stamp
         self.pose_stamp = stamp
         if stamp is not None and time_ns - stamp > self.settings.pose_timeout:
             self.waiting = f'the mount pose is {(time_ns - stamp) / NANOSECONDS:.3f} s old'
@@ -673,7 +705,6 @@ class Session:
         stream = self._commands[motor]
         if stream.stamp is None or stream.value is None:
             return 0.0
-        self.command_stamp = max(self.command_stamp or 0, stream.stamp)
         return stream.value if self._fresh(stream.stamp, time_ns) else 0.0
 
     def _fresh(self, stamp: int | None, time_ns: int) -> bool:
@@ -720,6 +751,19 @@ class Session:
         stator = compose(mount, model.placement)
         turn = about(model.axis, self.states[motor].angle)
         return Pose(stator.position, multiply(stator.orientation, turn))
+
+
+def _is_large(item: Any) -> bool:
+    """Tell whether an input has longer texts or lists than any of 64 motors needs."""
+    for part in item:
+        if isinstance(part, str) and len(part) > LONGEST_NAME + 1:
+            return True
+        if isinstance(part, tuple) and (
+            len(part) > MOST_MOTORS
+            or any(isinstance(x, str) and len(x) > LONGEST_NAME for x in part)
+        ):
+            return True
+    return False
 
 
 def _finite(numbers: tuple[float, ...]) -> Any:

@@ -333,7 +333,8 @@ def settings(values: Mapping[str, Any] | None = None) -> Settings:
     if pose == 'auto':
         pose = 'odometry' if value['rate_source'] == 'odometry' else 'tf'
     durations: dict[str, Any] = {
-        name: nanoseconds(value[name])
+        # Not 0 for what is shorter than the unit: that would mean for ever.
+        name: nanoseconds(value[name]) or int(value[name] > 0.0)
         for name in ('pose_timeout', 'rate_timeout', 'command_timeout', 'max_gap', 'settle')
     }
     same: dict[str, Any] = {

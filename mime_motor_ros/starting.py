@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 import os
 import sys
+import warnings
 
 import rclpy
 from rclpy._rclpy_pybind11 import RCLError, UnknownROSArgsError
@@ -18,6 +19,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from .errors import MotorError, ParameterError
 
+HIGHEST_DOMAIN = 232
 REFUSED = (MotorError, ParameterException, NameValidationException, RCLError, UnknownROSArgsError)
 """What is wrong with arguments and parameters; `arguments.plain_line` puts it into words."""
 
@@ -35,10 +37,25 @@ def initialise(args: Sequence[str] | None) -> None:
     given = sys.argv if args is None else args
     for argument in given:
         _check_text(argument)
+    # Where no node can be made, rclpy warns of what that leaves behind, above our own line.
+    warnings.filterwarnings('ignore', 'Failed to fini rosout publisher', RuntimeWarning)
+    domain = os.environ.get('ROS_DOMAIN_ID', '')
+    if domain.isdecimal() and int(domain) > HIGHEST_DOMAIN:
+        raise ParameterError('ROS_DOMAIN_ID', f'0 to {HIGHEST_DOMAIN}', domain)
     quiet = LoggingSeverity.FATAL
-    set_logger_level('rcl', quiet)
+    try:
+        set_logger_level('rcl', quiet)
+    except RuntimeError as error:  # of the environment's, which nothing has looked at before
+        raise MotorError(f'logging cannot be started: {error}. Look at RCUTILS_*.') from None
     try:
         rclpy.init(args=list(given), signal_handler_options=SignalHandlerOptions.NO)
+    except RCLError as error:
+        secure = os.environ.get('ROS_SECURITY_ENABLE') == 'true'
+        if secure and not os.environ.get('ROS_SECURITY_KEYSTORE'):  # rcl gives no reason for this
+            what = 'the folder of a keystore where ROS_SECURITY_STRATEGY is Enforce'
+            if str(error).endswith('rcl: error not set'):
+                raise ParameterError('ROS_SECURITY_KEYSTORE', what, 'nothing') from None
+        raise
     finally:
         if get_logger_level('rcl') == quiet:  # else the arguments have chosen it
             set_logger_level('rcl', LoggingSeverity.UNSET)

@@ -6,7 +6,10 @@ It imports nothing heavy, so that a `main` can set it up before its own slow imp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+import errno
+from io import TextIOWrapper
 import os
 import signal
 import sys
@@ -46,14 +49,40 @@ class Stop:
             os._exit(self.code)
 
 
-def leave(code: int) -> NoReturn:
+def leave(main: Callable[[], int]) -> NoReturn:
     """
-    End the process at once, when all is put away.
+    Run a program and end the process at once, with the code that it returns.
 
-    No moment is left in which a signal finds an interpreter half gone.
+    No moment is left in which a signal finds an interpreter half gone. Whatever standard output
+    and error are, closed, full, gone or of another encoding, there is no traceback for them.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # as it is where the process was started without
-            with suppress(OSError):  # nobody reads it any more
-                stream.flush()
+    _open_standard_streams()
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # nobody reads it any more, as behind `| head`
+        code = 0
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EIO) or error.filename is not None:
+            raise
+        with suppress(OSError):
+            print(f'the output cannot be written: {error.strerror}.', file=sys.stderr)
+        code = 1
+    with suppress(OSError):
+        sys.stderr.flush()
     os._exit(code)
+
+
+def _open_standard_streams() -> None:
+    """Open what the process was started without, before a socket or a log gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    for name, number in (('stdout', 1), ('stderr', 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, 'w', closefd=False))
+        stream = getattr(sys, name)
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors='backslashreplace')

@@ -14,9 +14,9 @@ import time
 from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
 
 from .options import number, split
-from .screen import Motor, norm, plain_line, RATE, screen, state_text, Status, View
+from .screen import Motor, plain_line, RATE, screen, state_text, Status, View
 from .stopping import leave, Stop
-from .vector import Vector
+from .vector import norm, Vector
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -358,7 +358,7 @@ def _is_full(view: View) -> bool:
 
 def run() -> NoReturn:
     """Be the console script ``motor_table``."""
-    leave(main())
+    leave(main)
 
 
 if __name__ == '__main__':

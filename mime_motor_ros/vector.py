@@ -7,7 +7,7 @@ See Sola 2017, "Quaternion kinematics for the error-state Kalman filter".
 
 from __future__ import annotations
 
-from math import cos, sin, sqrt
+from math import cos, hypot, sin, sqrt
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -32,6 +32,11 @@ def scale(s: float, a: Vector) -> Vector:
 def dot(a: Vector, b: Vector) -> float:
     """Return a . b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def norm(vector: Vector) -> float:
+    """Return the length of a vector."""
+    return hypot(*vector)
 
 
 def cross(a: Vector, b: Vector) -> Vector:

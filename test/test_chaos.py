@@ -96,7 +96,6 @@ def test_every_fault_is_counted_once_and_nothing_else_is(seed, step_on):
     assert run.in_order
     assert sum(run.injected.values()) > 250
     assert session.steps == run.steps > 3000
-    assert run.cpu < SECONDS / 3  # several times real time
     # What leaves no trace in the counts: so many did not come, and all others were taken.
     for name, given in run.given.items():
         twice = ledger.injected['duplicate', name]

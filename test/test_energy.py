@@ -94,3 +94,14 @@ def test_a_step_left_out_is_not_counted():
     session.paused = True
     session.advance_to(START + 100_000_000)
     assert session.energy[0].stored == 0.0
+
+
+def test_a_rotor_that_is_back_at_rest_balances_against_all_that_was_turned_over():
+    parameters, state, energy = MotorParameters(1e-4), MotorState(), Energy()
+    for k in range(12_000):
+        torque = 0.01 if k < 5000 else -0.01 if k < 10_000 else 0.0
+        step = advance(parameters, state, StepInputs(torque=torque), 1e-3)
+        energy.add(parameters, state, torque, step, 1e-3)
+        state = step.state
+    assert energy.turned_over == pytest.approx(4 * 0.5 * 1e-4 * 500.0**2, rel=1e-3)
+    assert abs(energy.residual) < 1e-9 * energy.turned_over

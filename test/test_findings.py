@@ -111,7 +111,7 @@ def test_nothing_is_wrong_with_good_input():
             'pose and rate',
             'they turn alike: correlation 1.000, 0.999 for 1 rad/s, at 1 rad/s rms',
         ),
-        ('ok', 'session', 'would run: 1999 steps'),
+        ('ok', 'session', 'would run, without a step missed'),
     ]
     assert is_good(found())
 
@@ -136,7 +136,7 @@ def test_nothing_at_all_is_told_as_missing():
     assert wrong([], ()) == [
         ('error', 'mount pose', 'there are no tf messages.'),
         ('error', 'mount rate', 'there are no imu messages.'),
-        ('error', 'session', 'would make no steps: nothing yet.'),
+        ('error', 'session', 'would make no steps: the first step is not due yet.'),
     ]
 
 
@@ -963,7 +963,39 @@ def test_what_came_before_the_first_clock_makes_no_long_recording_of_a_short_one
 
 def test_a_long_recording_is_stepped_more_rarely():
     many = settings({'motors': [f'm{i}' for i in range(60)], 'rate': 10_000.0})
-    assert 100 < rehearse(many, stream(commands=False)).session.steps < 1000
+    assert 100 < rehearse(many, stream(commands=False)).session.steps < 1100
+
+
+def test_how_long_was_listened_and_how_many_motors_there_are_changes_no_answer():
+    motors = [f'm{i}' for i in range(64)]
+    short = found(stream(2.0, commands=False), motors=motors[:1])
+    long = found(stream(20.0, commands=False), motors=motors)
+    assert [(one.level, one.subject) for one in short] == [
+        (one.level, one.subject) for one in long
+    ]
+    assert all(one.level == 'ok' for one in long)
+
+
+def test_a_flood_ends_the_listening_and_is_told():
+    assert wrong(seen={'flooded': True})[0][:2] == ('warning', 'time')
+    assert 'Look for who sends so many.' in wrong(seen={'flooded': True})[0][2]
+
+
+@pytest.mark.parametrize(('scale', 'level'), [(1.25, 'ok'), (1.35, 'warning'), (0.75, 'warning')])
+def test_a_scale_is_told_from_three_tenths_on(scale, level):
+    heard = stream(imu=rated(lambda *w: tuple(scale * x for x in w)))
+    assert agreed(heard)[0] == level
+
+
+def test_names_that_cannot_be_printed_are_quoted():
+    heard = stream(static=spoil(parent='od\x1b[31m\nom'))
+    assert not any('\x1b' in one.text or '\n' in one.text for one in found(heard))
+
+
+def test_messages_that_cannot_be_read_did_come():
+    topics = tuple(t._replace(unreadable=9) if t.source == 'imu' else t for t in TOPICS)
+    heard = stream(imu=lambda _: None)
+    assert texts('mount rate', heard, topics)[0] == 'nothing that can be read came on /imu/data.'
 
 
 def test_whatever_comes_it_ends_in_findings_that_json_can_tell():

@@ -543,3 +543,15 @@ def test_the_newest_is_never_later_than_the_time_given(transforms, until):
         except FrameError:
             continue
         assert stamp is None or 0 < stamp <= until
+
+
+def test_the_oldest_of_a_chain_is_named():
+    tree = FrameTree()
+    tree.insert(0, 'a', 'b', Pose(), static=True)
+    tree.insert(5, 'b', 'c', Pose())
+    tree.insert(9, 'a', 'd', Pose())
+    tree.insert(11, 'b', 'c', Pose())
+    assert tree.oldest('d', 'c', 10) == ('c', 5)
+    assert tree.oldest('d', 'c', 20) == ('d', 9)
+    assert tree.oldest('a', 'b', 20) is None
+    assert tree.oldest('x', 'y', 20) is None

@@ -2,7 +2,7 @@
 
 from math import pi
 
-from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Odometry, Twist
+from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
 from mime_motor_ros.model import MotorParameters, MotorState
 from mime_motor_ros.vector import add, cross, dot, multiply, rotate, subtract
 import pytest
@@ -1260,3 +1260,34 @@ def test_steps_caught_up_in_pieces_do_not_miss_the_rate_messages_that_wait():
         assert session.waiting == ''
     session.advance_to(now + SECOND)
     assert session.waiting == 'no imu message to step on for 1.001 s'
+
+
+def test_names_longer_than_any_is_are_refused():
+    session = still()
+    session.advance_to(START)
+    assert not session.take(Transform(START, 'x' * 257, 'y', ORIGIN, UPRIGHT), START)
+    assert session.take(Transform(START, 'x' * 256, 'y', ORIGIN, UPRIGHT), START)
+    assert session.counts['tf', 'frame'] == 1
+
+
+def test_before_the_clock_nothing_large_is_kept_and_what_is_kept_is_counted():
+    session = make()
+    assert not session.take(Imu(START, 'x' * 100_000, ORIGIN), 0)
+    assert not session.take(JointCommand(START, ('j' * 300_000,), (0.0,)), 0)
+    assert not session.take(Commands((0.0,) * 1000), 0)
+    assert session.take(Imu(START, 'imu', ORIGIN), 0)
+    assert session.held['samples waiting'] == 1
+    assert session.counts['imu', 'size'] == 1
+
+
+def test_a_static_transform_of_a_clock_that_was_ahead_gives_way_to_the_next():
+    session = make()
+    session.advance_to(START)
+    upside_down = (1.0, 0.0, 0.0, 0.0)
+    ahead = Transform(2**31 * SECOND, 'base_link', 'imu', ORIGIN, upside_down, True)
+    assert session.take(ahead, START)
+    assert session.take(
+        Transform(START + MS, 'base_link', 'imu', ORIGIN, UPRIGHT, True), START + 2 * MS
+    )
+    _, pose = session.frames.newest('base_link', 'imu', START + SECOND)
+    assert pose.orientation == UPRIGHT

@@ -1,13 +1,12 @@
 import io
 import math
 
+from mime_motor_ros.figures import duration
 from mime_motor_ros.screen import (
     ago,
-    duration,
     loop_rows,
     Motor,
     motor_rows,
-    norm,
     number,
     plain_line,
     screen,
@@ -21,6 +20,7 @@ from mime_motor_ros.screen import (
     View,
 )
 from mime_motor_ros.table import Display, parser, Tally
+from mime_motor_ros.vector import norm
 import pytest
 
 STEPPING = Status(

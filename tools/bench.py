@@ -34,7 +34,9 @@ from typing import Any, NamedTuple
 from demo import die_with_the_parent, prepare_environment
 from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, tumble
 from mime_motor_ros.errors import MotorError
+from mime_motor_ros.figures import quantile
 from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
+from mime_motor_ros.options import number, whole
 from rich.console import Console
 from rich.table import Table
 
@@ -313,8 +315,8 @@ def stamp_of(data: bytes) -> int:
 
 def fill(target: Any, numbers: tuple[float, ...]) -> None:
     """Put three or four numbers into a vector or quaternion."""
-    for name, number in zip('xyzw', numbers, strict=False):
-        setattr(target, name, number)
+    for name, value in zip('xyzw', numbers, strict=False):
+        setattr(target, name, value)
 
 
 def cpu_seconds(pid: int) -> float:
@@ -344,8 +346,8 @@ def start(
 
 def end_by_signals() -> None:
     """Have SIGINT and SIGTERM raise KeyboardInterrupt, also where they were ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+    for asked in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(asked, signal.default_int_handler)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
@@ -427,11 +429,6 @@ def run_loops(
 
 
 # --- the table --------------------------------------------------------------------------------
-
-
-def quantile(sorted_values: list[float], share: float) -> float:
-    """Return the value below which a share of sorted values lies."""
-    return sorted_values[min(len(sorted_values) - 1, int(share * len(sorted_values)))]
 
 
 class Loop(NamedTuple):
@@ -529,15 +526,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog='bench.py', description='Measure one step and the running node; 1 = target missed.'
     )
-    parser.add_argument('--seconds', type=float, default=10.0, help='of each run (default 10)')
-    parser.add_argument('--rounds', type=int, default=3, help='runs of each node (default 3)')
+    parser.add_argument(
+        '--seconds',
+        type=number('>= 4 s and finite', lambda x: 4.0 <= x < float('inf')),  # diagnostics: 1 Hz
+        default=10.0,
+        help='of each run (default 10)',
+    )
+    parser.add_argument(
+        '--rounds',
+        type=whole('>= 1', lambda x: x >= 1),
+        default=3,
+        help='runs of each node (default 3)',
+    )
     parser.add_argument('--json', type=Path, help='write the raw numbers to this file')
     parser.add_argument(
         '--habits', action='store_true', help='compare the habits of a real-time loop instead'
     )
     options = parser.parse_args()
-    if not (options.seconds >= 4.0 and options.rounds >= 1):  # diagnostics come once a second
-        parser.error('--seconds must be >= 4 s and --rounds >= 1.')
     prepare_environment(os.environ)
     end_by_signals()
     contestants: dict[str, tuple[str, Sequence[str]]] = {name: (name, ()) for name in NODES}

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from recording import Recording
 
 LOOK_FOR_OTHERS = 0.5  # s; it takes some until all of a graph is known
+SILENT = 8.0  # s without diagnostics, which come every second
 SECONDS = 20.0
 Key = tuple[str, str]
 
@@ -169,6 +170,12 @@ class Ear:
         self.told = 0
         """How often diagnostics have come."""
         self.states = self.wrong = self.back = self.last_ns = 0
+        self._heard = time.monotonic()
+
+    @property
+    def silent(self) -> float:
+        """Return how long no diagnostics have come [s]."""
+        return time.monotonic() - self._heard
 
     def listen(self) -> None:
         """Take what has come."""
@@ -184,6 +191,7 @@ class Ear:
             pairs = [pair for status in ours for pair in status.values]
             if pairs:
                 self.told += 1
+                self._heard = time.monotonic()
                 self.values = {x.key: int(x.value) for x in pairs if x.value.isdecimal()}
 
     def wait(self, times: int, seconds: float, stop: Callable[[], bool]) -> bool:
@@ -398,7 +406,7 @@ def parser() -> argparse.ArgumentParser:
     add(
         '--seed',
         'the same seed does the same faults (1)',
-        type=whole('', lambda _: True),
+        type=whole(),
         default=1,
     )
     add('--bag', 'play this rosbag2 folder; else a mount tumbles', metavar='RECORDING')
@@ -498,8 +506,8 @@ def main(args: Sequence[str] | None = None) -> int:
     node = rclpy.create_node('chaos')
     try:
         return _run(node, options, stop)
-    except MotorError as error:
-        print(f'chaos: {error}', file=sys.stderr)
+    except REFUSED as error:
+        print(f'chaos: {plain_line(error)}', file=sys.stderr)
         return 1
     finally:
         node.destroy_node()
@@ -529,11 +537,15 @@ def _run(node: Node, options: argparse.Namespace, stop: Stop) -> int:
         mouth.say(event.items)
         mouth.show(event.now_ns)
         ear.listen()
+        if ear.silent > SILENT:
+            raise PlayError(
+                f'{options.node} has said nothing for {ear.silent:.0f} s: it has ended, or hangs.'
+            )
         now_ns = event.now_ns
     ear.wait(2, 5.0, is_asked)  # the first that come may have been on their way
     if stop:
         print(f'stopped after {chaos.ledger.injected.total()} faults, before they were looked for')
-        return 0
+        return 1
 
     found = rows(chaos.ledger, before, ear.values)
     jumps = sum(row.counted for row in found if row[:2] == JUMP)
@@ -559,4 +571,4 @@ def _meet(
 
 
 if __name__ == '__main__':
-    leave(main())
+    leave(main)

@@ -510,4 +510,4 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 if __name__ == '__main__':
-    leave(main())
+    leave(main)

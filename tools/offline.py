@@ -19,6 +19,7 @@ from mime_motor_ros import messages
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.session import Outcome, Session
 from mime_motor_ros.settings import settings
+from mime_motor_ros.stopping import leave, Stop
 from recording import guess_frames, IMU, Recording, TF
 
 WHEEL: dict[str, Any] = {
@@ -125,4 +126,6 @@ def main() -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    stop = Stop(code=1).catch_signals()
+    stop.at_once = True  # nothing has to be put away
+    leave(main)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from mime_motor_ros.arguments import plain_line
 from mime_motor_ros.errors import MotorError
+from mime_motor_ros.messages import stamp_of
 from mime_motor_ros.options import number, split, whole
 from mime_motor_ros.stopping import leave, Stop
 from pacing import (
@@ -225,7 +226,7 @@ class Lockstep:
 
     def sent(self, record: Record) -> None:
         """Note that a sample was sent."""
-        self._sent.append(stamp_ns(record.message.header.stamp))
+        self._sent.append(stamp_of(record.message.header))
 
     def wait(self, now_ns: int, stop: Callable[[], bool]) -> None:
         """Wait until fewer than ``ahead`` of the samples due at ``now_ns`` owe an answer."""
@@ -244,7 +245,7 @@ class Lockstep:
             taken = self._subscription.handle.take_message(self._type, False)
         if taken is None:
             return False
-        answered_ns = stamp_ns(taken[0].header.stamp)
+        answered_ns = stamp_of(taken[0].header)
         self._owed = [x for x in self._owed if x > answered_ns]
         self._in_a_row = 0
         return True
@@ -258,11 +259,6 @@ class Lockstep:
                 f'nothing came on {self.topic} for the last {self._in_a_row} samples. '
                 'Does the listener still run, and does it step on the IMU?'
             )
-
-
-def stamp_ns(stamp: Any) -> int:
-    """Return a builtin_interfaces/Time as nanoseconds."""
-    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
 
 
 def _type_hash(node: Node, topic: str) -> str:
@@ -284,7 +280,7 @@ def parser() -> argparse.ArgumentParser:
     not_negative = number('>= 0 s', lambda x: 0.0 <= x < float('inf'))
     options.add_argument(
         '--speed',
-        type=number(SPEED, is_speed),
+        type=number(f'({SPEED})', is_speed),
         default=1.0,
         help='times real time (1); 0: as lockstep lets it',
     )
@@ -323,7 +319,7 @@ def parser() -> argparse.ArgumentParser:
     )
     options.add_argument(
         '--ahead',
-        type=whole(' >= 1', lambda x: x >= 1),
+        type=whole('>= 1', lambda x: x >= 1),
         default=1,
         help='answers that may be owed in lockstep (1)',
     )
@@ -411,4 +407,4 @@ def summary(recording: Recording, played: Played) -> str:
 
 
 if __name__ == '__main__':
-    leave(main())
+    leave(main)

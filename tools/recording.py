@@ -154,6 +154,9 @@ class Recording:
                 f'{self.path} is damaged or cut short: {reason}. Copy it again from its source.'
             ) from None
 
+    def _files(self) -> list[Path]:
+        return [self.path, *(self.path.iterdir() if self.path.is_dir() else ())]
+
     def _check_path(self) -> None:
         """Refuse what is no recording, in words."""
         if not self.path.exists():
@@ -163,8 +166,15 @@ class Recording:
                 f'{self.path} has no metadata.yaml, so it is no rosbag2 folder. '
                 'Give the folder that holds it, or make it anew with: ros2 bag reindex.'
             )
+        if odd := next((x for x in self._files() if x.exists() and not _is_plain(x)), None):
+            raise RecordingError(f'{odd} is neither a file nor a folder. Copy the recording anew.')
         if self.path.is_file() and self.path.suffix not in ('.mcap', '.db3'):
             raise RecordingError(f'{self.path} is no recording. Give a rosbag2 folder.')
+
+
+def _is_plain(path: Path) -> bool:
+    """Tell whether a path can be opened without waiting for somebody at its other end."""
+    return path.is_file() or path.is_dir()
 
 
 def guess_frames(recording: Recording, imu_topic: str = '') -> Frames:

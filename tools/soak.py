@@ -35,6 +35,7 @@ from bench import (
     WARM_UP,
 )
 from demo import prepare_environment
+from mime_motor_ros.options import number
 from rich.console import Console
 from rich.table import Table
 
@@ -129,7 +130,7 @@ def lost(seen: list[Second]) -> float:
 
 
 def growth(seen: list[Second]) -> float:
-    """Return by how much memory grew, from the first tenth to the last [MB]."""
+    """Return by how much memory grew, between the middles of the first and last tenth [MB]."""
     part = max(1, len(seen) // 10)
     first, last = seen[:part], seen[-part:]
     return median(x.memory for x in last) - median(x.memory for x in first)
@@ -168,11 +169,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog='soak.py', description='Run the node for long; 1 = something grew or was lost.'
     )
-    parser.add_argument('--minutes', type=float, default=10.0, help='how long (default 10)')
+    parser.add_argument(
+        '--minutes',
+        type=number('>= 0.25 min and finite', lambda x: 0.25 <= x < float('inf')),
+        default=10.0,
+        help='how long (default 10)',
+    )
     parser.add_argument('--json', type=Path, help='write what was seen to this file')
     options = parser.parse_args()
-    if not 0.25 <= options.minutes < float('inf'):
-        parser.error(f'--minutes must be >= 0.25 min, got {options.minutes}.')
     prepare_environment(os.environ)
     end_by_signals()
     print(f'Four motors and an IMU at 1 kHz for {options.minutes:g} min ...', flush=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..inputs import Imu, Odometry, Transform, Twist
@@ -58,6 +59,8 @@ class Seen:
     """Who publishes /clock."""
     senders_of_tf: Sequence[str] = ()
     """Who publishes transforms, moving or static."""
+    flooded: bool = False
+    """Whether so much came that listening ended before its time."""
 
 
 @dataclass
@@ -70,7 +73,11 @@ class Case:
     """A session that was fed with all that was heard."""
     arriving: Rehearsal
     """One that was fed with what reaches the motor node."""
-    transforms: list[tuple[Received, Transform]] = field(default_factory=list)
+
+    @cached_property
+    def transforms(self) -> list[tuple[Received, Transform]]:
+        """Return the transforms that were heard."""
+        return self.of(Transform)
 
     @property
     def seconds(self) -> float:
@@ -120,4 +127,5 @@ def plain(frame: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return names in a line, a few of many."""
     rest = len(names) - SHOWN
-    return ', '.join(names[:SHOWN]) + (f' and {rest} more' if rest > 0 else '')
+    shown = [name if name.isprintable() else repr(name) for name in names[:SHOWN]]
+    return ', '.join(shown) + (f' and {rest} more' if rest > 0 else '')

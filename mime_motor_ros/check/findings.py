@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..inputs import Transform
-from ..session import USUAL
+from ..session import ADVICE, USUAL
 from ..settings import Settings
 from .case import Case, Finding, listed, Seen
 from .flows import judge_command, judge_pose, judge_rate
@@ -18,21 +17,8 @@ from .links import judge_authority, judge_frames
 from .rehearsal import rehearse
 from .turning import judge_agreement
 
-FEW = 0.01  # share of messages that may be late in order, or of looks that may find no step
-ADVICE = {
-    'covariance': 'Set it to 0 (unknown) in the driver if the field is filled, or take another '
-    'rate_source or pose_source.',
-    'quaternion': 'The sender has to fill it with a rotation, or not to be used for the pose.',
-    'non-finite': 'The sender must leave out what it does not know.',
-    'future': 'Compare the clocks of the hosts (chrony, PTP) and use_sim_time of both.',
-    'frame': 'Set the frame ids of the sender (frame_id, child_frame_id).',
-    'size': 'Send one torque for each motor, in the order of the parameter motors.',
-    'name': 'Use the names of the parameter joint.',
-    'stamp': 'Look at the clock of the sender.',
-    'old': 'Let one node alone send them, in order.',
-    'full': 'Somebody sends far too many.',
-    'frames': 'Somebody invents frame ids; remap /tf to one without those.',
-}
+FEW_OLD = 0.01  # share of messages that may come behind newer ones
+FEW_MISSED = 0.01  # share of looks that may find no step
 
 
 def findings(settings: Settings, seen: Seen) -> list[Finding]:
@@ -42,7 +28,6 @@ def findings(settings: Settings, seen: Seen) -> list[Finding]:
     if not all(one.arrives for one in seen.received):
         arriving = rehearse(settings, [one for one in seen.received if one.arrives])
     case = Case(settings, seen, everything, arriving)
-    case.transforms = case.of(Transform)
     return [
         *_time(case),
         *judge_pose(case),
@@ -63,6 +48,13 @@ def is_good(found: Sequence[Finding]) -> bool:
 
 def _time(case: Case) -> Iterator[Finding]:
     session, clocks = case.heard.session, case.seen.clocks
+    if case.seen.flooded:
+        yield Finding(
+            'warning',
+            'time',
+            f'{len(case.seen.received)} inputs came in {case.seconds:.1f} s: no more were '
+            'listened to. Look for who sends so many.',
+        )
     if case.seen.simulated and not session.now_ns:
         who = f'{listed(clocks)} sent no time' if clocks else 'nobody publishes it'
         yield Finding(
@@ -98,7 +90,7 @@ def _refused(case: Case) -> Iterator[Finding]:
     needed = {settings.rate_source} | (set() if case.still else {settings.pose_source})
     for (source, reason), count in sorted(session.counts.items()):
         given = case.heard.given[source]
-        if reason in USUAL or not given or (reason == 'old' and count <= FEW * given):
+        if reason in USUAL or not given or (reason == 'old' and count <= FEW_OLD * given):
             continue
         text = session.news.get(f'{source} {reason}', f'{source} {reason}').removesuffix(
             '; not used'
@@ -141,8 +133,10 @@ def _session(case: Case) -> Iterator[Finding]:
     values = {'steps': session.steps, 'share of the time': share, 'waiting': session.waiting}
     if not session.steps:
         level, text = 'error', f'would make no steps: {why}.'
-    elif missed <= FEW * made.looks:
-        level, text = 'ok', f'would run: {session.steps} steps'
+    elif missed <= FEW_MISSED * made.looks:
+        level, text = 'ok', 'would run, without a step missed'
+        if missed:
+            text = f'would run, {100 * share:.1f} % of the time'
     elif why:
         level, text = 'error', f'would make no steps at the end: {why}.'
     else:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
+from ..figures import duration
 from ..inputs import Commands, JointCommand
-from ..screen import duration
 from ..timeline import NANOSECONDS
 from .agreement import compare
 from .case import Case, Finding, KINDS, listed, plain, Topic, topic_of
@@ -22,7 +22,7 @@ USUAL_NAMES = {'imu': 'imu/data', 'twist': 'mount_twist', 'odometry': 'odom'}
 """The inputs by the names that are remapped."""
 OTHER_CLOCK = 60.0  # [s] between stamp and receipt, which no cable makes
 AHEAD = 0.005  # [s]; nothing is received before it is stamped but by another clock
-FEW = 0.01  # share of messages that may be repeated
+FEW_REPEATED = 0.01  # share of messages that may repeat a stamp
 
 
 def judge_pose(case: Case) -> Iterator[Finding]:
@@ -136,6 +136,8 @@ def _senders(case: Case, subject: str, source: str, came: bool) -> Iterator[Find
         else:
             text += ' Start its publisher; is its ROS_DOMAIN_ID the same as here?'
         yield Finding('error', subject, text, {'elsewhere': list(topic.elsewhere)})
+    elif not came and any(topic.unreadable for topic in topics):
+        yield Finding('error', subject, f'nothing that can be read came on {topic.name}.')
     elif not came:
         yield Finding(
             'error',
@@ -217,7 +219,7 @@ def _flow(
             'receipt is used, which shakes. Let the sender stamp them.',
             {'stamp 0': flow.unstamped},
         )
-    if flow.repeated > FEW * flow.messages:
+    if flow.repeated > FEW_REPEATED * flow.messages:
         yield Finding(
             'warning',
             subject,

@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from ..errors import FrameError
 from ..frames import FOREVER
 from ..inputs import Odometry, Transform
-from ..screen import norm
 from ..settings import MotorSettings
-from ..vector import conjugate, cross, multiply, subtract
+from ..vector import conjugate, cross, multiply, norm, subtract
 from .case import Case, different, Finding, listed, plain, SHOWN
 from .rehearsal import Received
 

@@ -169,7 +169,7 @@ class Listener:
         """Listen for some seconds from when the senders are found; return whether it could."""
         now = time.monotonic()
         latest, end = now + DISCOVERY, now + seconds
-        while not stop and now < end:
+        while not stop and now < end and not self.flooded:
             self.look()
             time.sleep(LOOK)
             now = time.monotonic()
@@ -179,6 +179,11 @@ class Listener:
                 else:
                     latest = now
         return not stop
+
+    @property
+    def flooded(self) -> bool:
+        """Tell whether more came than is kept."""
+        return len(self.received) >= MOST_RECEIVED
 
     def _lacks_a_sender(self) -> bool:
         """Tell whether a topic that is needed has no publisher yet, as far as one knows."""
@@ -202,9 +207,8 @@ class Listener:
         if self._follow_clock():
             arrived += self._arrived()  # what was sent before this /clock and is here only now
         now_ns = self._now_ns
-        if len(self.received) < MOST_RECEIVED:
-            self.received += [Received(now_ns, *one) for one in arrived]
-            self.received.append(Received(now_ns))
+        self.received += [Received(now_ns, *one) for one in arrived]
+        self.received.append(Received(now_ns))
 
     def _arrived(self) -> list[tuple[Any, bool, int | None]]:
         return [one for ear in self.plan.ears for one in ear.taken()]
@@ -240,7 +244,15 @@ class Listener:
         of_tf = {name for topic in topics if topic.source == 'tf' for name in topic.fitting}
         main = {one.item for one in self.received if one.arrives and one.item is not None}
         received = [one for one in self.received if one.arrives or one.item not in main]
-        return Seen(received, topics, motors, planned.simulated, sorted(clocks), sorted(of_tf))
+        return Seen(
+            received,
+            topics,
+            motors,
+            planned.simulated,
+            sorted(clocks),
+            sorted(of_tf),
+            self.flooded,
+        )
 
     def _topic(self, ear: Ear) -> Topic:
         from ..graph import type_name

@@ -17,8 +17,10 @@ from ..settings import LONGEST_GAP, Settings
 from ..timeline import NANOSECONDS
 from ..vector import conjugate, Quaternion, rotate, Vector
 
-MOST_STEPS = 10_000
-"""Steps times motors; of longer listening the steps are rarer, which changes no answer."""
+MOST_STEPS = 60_000
+"""Steps times motors, above which the steps of the grid are made more rarely,"""
+LEAST_A_TIMEOUT = 10
+"""but never so rarely that fewer come in the shortest timeout: ages are met at steps."""
 
 
 class Received(NamedTuple):
@@ -100,7 +102,9 @@ def elapsed(received: Sequence[Received]) -> float:
 def rehearse(settings: Settings, received: Sequence[Received]) -> Rehearsal:
     """Feed a session with what was received, in this order."""
     seconds = max(elapsed(received), 1e-3)
-    rate = min(settings.rate, MOST_STEPS / len(settings.motors) / seconds)
+    shortest = min(settings.pose_timeout, settings.rate_timeout) / NANOSECONDS
+    least = max(MOST_STEPS / len(settings.motors) / seconds, LEAST_A_TIMEOUT / shortest)
+    rate = min(settings.rate, least)
     session = Session(replace(settings, rate=rate))
     made = Rehearsal(session)
     on_rate = settings.step_on == 'imu'

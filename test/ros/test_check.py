@@ -307,7 +307,7 @@ def test_the_check_is_seen_by_nobody_as_a_motor_node_and_publishes_nothing(graph
             ['--ros-args', '--params-file', 'absent.yaml'],
             'parameter file absent.yaml cannot be read: No such file or directory.',
         ),
-        (['--seconds', '0'], "--seconds: must be a number > 0 s and <= 600 s, got '0'."),
+        (['--seconds', '0'], "argument --seconds: must be a number > 0 s and <= 60 s, got '0'."),
         (['--second'], None),
     ],
 )

@@ -1,5 +1,9 @@
 """The node on real rclpy: topics, parameters, services, and numbers that come back bit for bit."""
 
+from threading import Thread
+import time
+from types import SimpleNamespace
+
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import (
@@ -11,12 +15,15 @@ from geometry_msgs.msg import (
 from mime_motor_ros.errors import ParameterError
 from mime_motor_ros.inputs import Commands
 from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
-from mime_motor_ros.node import MotorNode
+from mime_motor_ros.node import loop, MotorNode
 from mime_motor_ros.settings import parameters
+from mime_motor_ros.stopping import Stop
 from nav_msgs.msg import Odometry
 import pytest
+from rclpy.clock import ClockType
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.time import Time as RclpyTime
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64, Float64MultiArray
@@ -734,3 +741,37 @@ def test_a_long_time_to_catch_up_is_taken_in_pieces(make_bench):
     rest = [outcome for _ in range(10) for outcome in bench.tick(3.0)]
     ends = [outcome.stamp_ns for outcome in first + rest]
     assert ends == list(range(1_001_000_000, 3_000_000_001, 1_000_000))
+
+
+def test_T01_the_loop_goes_on_at_once_when_the_clock_of_the_machine_is_set_back(context):
+    class Shifted:
+        """The clock of this machine, and what it is set by."""
+
+        ros_time_is_active, shift_ns = False, 0
+
+        def now(self):
+            return RclpyTime(
+                nanoseconds=time.time_ns() + self.shift_ns, clock_type=ClockType.ROS_TIME
+            )
+
+    given = [Parameter(name, value=value) for name, value in {**STILL, 'rate': 200.0}.items()]
+    motor, stop, clock = MotorNode(context=context, parameter_overrides=given), Stop(), Shifted()
+    motor.get_clock = lambda: clock
+    looped = Thread(target=loop, args=(motor, stop, SimpleNamespace(failure=None)))
+    looped.start()
+
+    def until(steps):
+        end = time.monotonic() + 5.0
+        while motor.session.steps < steps and time.monotonic() < end:
+            time.sleep(0.01)
+        return motor.session.steps >= steps
+
+    try:
+        assert until(50)
+        clock.shift_ns = -60_000_000_000
+        assert until(motor.session.steps + 100)
+        assert motor.session.jumps == 1
+    finally:
+        stop.asked = True
+        looped.join()
+        motor.destroy_node()

@@ -4,6 +4,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TransformStamped, TwistStamped, Vector3Stamped, WrenchStamped
 from mime_motor_ros.taking import MOST_BYTES
 import pytest
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import Imu, JointState
@@ -209,3 +212,33 @@ def tf_header(seconds):
     header = TransformStamped().header
     header.stamp, header.frame_id = stamp(seconds), 'odom'
     return header
+
+
+def test_values_of_no_known_type_and_long_requests_are_refused(make_bench):
+    bench = make_bench(**STILL)
+    services = bench.motor._parameter_services
+    odd = ParameterMessage(name='wheel.inertia', value=ParameterValue(type=99))
+    good = ParameterMessage(name='max_gap', value=ParameterValue(type=3, double_value=0.25))
+    each = services._set_parameters_callback(
+        SetParameters.Request(parameters=[odd, good]), SetParameters.Response()
+    )
+    assert [result.successful for result in each.results] == [False, True]
+    assert each.results[0].reason == 'wheel.inertia must have a known type of parameter, got 99.'
+    both = services._set_parameters_atomically_callback(
+        SetParametersAtomically.Request(parameters=[good, odd]),
+        SetParametersAtomically.Response(),
+    )
+    assert not both.result.successful
+    many = services._set_parameters_callback(
+        SetParameters.Request(parameters=[good] * 1001), SetParameters.Response()
+    )
+    assert [x.reason for x in many.results] == [
+        'a request must have at most 1000 parameters, got 1001.'
+    ]
+
+
+def test_an_override_that_is_none_cannot_be_set_live(make_bench):
+    bench = make_bench(**STILL)
+    name = 'qos_overrides./tf.publisher.depth'
+    (answer,) = bench.motor.set_parameters([Parameter(name, value=3)])
+    assert answer.reason == f'{name!r} must be the name of a parameter of this node, got 3.'

@@ -322,8 +322,8 @@ def test_names_that_cannot_be_played_are_one_line(given, said, capsys, restored_
 @pytest.mark.parametrize(
     ('given', 'said'),
     [
-        (['--speed', '1e-300'], '--speed: must be a number 0 or >= 0.001 times real time'),
-        (['--speed', 'fast'], '--speed: must be a number 0 or >= 0.001 times real time'),
+        (['--speed', '1e-300'], '--speed: must be a number (0 or >= 0.001 times real time)'),
+        (['--speed', 'fast'], '--speed: must be a number (0 or >= 0.001 times real time)'),
         (['--wait', 'nan'], "--wait: must be a number >= 0 s, got 'nan'."),
         (['--settle', 'nan'], "--settle: must be a number >= 0 s, got 'nan'."),
         (['--seconds', '-1'], "--seconds: must be a number >= 0 s, got '-1'."),

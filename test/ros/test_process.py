@@ -503,8 +503,10 @@ def asked_to_end(process, signals, delays):
 
 
 def report(slowest, record_property):
+    """Say how long the slowest end took; 1 s, and what a busy machine may add to it."""
     record_property('slowest end (s)', f'{max(slowest):.3f}')
     print(f'slowest end: {max(slowest):.3f} s of {len(slowest)}')
+    assert max(slowest) < 1.0 + float(os.environ.get('MOTOR_SLACK', '1.0'))
 
 
 @pytest.mark.slow

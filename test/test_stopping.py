@@ -1,0 +1,62 @@
+"""A program is ended at once, whatever its streams are."""
+
+import subprocess
+import sys
+
+import pytest
+
+CODE = """
+from mime_motor_ros.stopping import leave
+
+def main():
+    print('w\\xf6rld')
+    return 3
+
+leave(main)
+"""
+
+
+def ended(shell, **more):
+    command = ['sh', '-c', f'exec "$0" -c "$1" {shell}', sys.executable, CODE]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False, **more)
+
+
+def test_the_code_is_that_of_the_program():
+    assert (ended('').returncode, ended('').stderr) == (3, '')
+
+
+@pytest.mark.parametrize('closed', ['<&-', '>&-', '2>&-', '<&- >&- 2>&-'])
+def test_streams_that_are_closed_do_not_matter(closed):
+    done = ended(closed)
+    assert (done.returncode, done.stderr) == (3, '')
+
+
+def test_a_full_disk_is_one_line():
+    done = ended('> /dev/full')
+    assert (done.returncode, done.stderr) == (
+        1,
+        'the output cannot be written: No space left on device.\n',
+    )
+
+
+def test_a_reader_that_is_gone_is_no_fault():
+    done = ended('| true')
+    assert done.stderr == ''
+
+
+def test_letters_that_the_terminal_has_not_are_written_another_way():
+    done = ended('', env={'PYTHONIOENCODING': 'ascii'})
+    assert (done.returncode, done.stdout) == (3, 'w\\xf6rld\n')
+
+
+@pytest.mark.parametrize('module', ['main', 'demo_mount'])
+def test_options_that_are_none_are_refused_and_help_helps(module):
+    pytest.importorskip('rclpy', reason='needs rclpy')
+
+    def run(*args):
+        command = [sys.executable, '-m', f'mime_motor_ros.{module}', *args]
+        return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert run('-p', 'rate:=100').returncode == 2
+    assert run('--help').returncode == 0
+    assert '--params-file FILE' in run('--help').stdout
