@@ -178,7 +178,7 @@ class Diagnostics:
         there = self._senders(topics)
         if not there:
             strangers = any(self._peers.get(topic, NOBODY).misfits for topic in topics)
-            why.append(f'{topics[0]} has no publisher{" that fits" * strangers}')
+            why.insert(0, f'{topics[0]} has no publisher{" that fits" * strangers}')
         elif not self._new[source]:
             why.append(f'{", ".join(there)} publishes there, its QoS fits, and nothing comes')
         if not why and source == 'tf':

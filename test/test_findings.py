@@ -1130,3 +1130,33 @@ def test_the_same_five_seconds_of_a_recording_at_a_time_are_no_alarm(recorded):
             assert not_good(chosen, part) == [], (name, (start - heard[0].now_ns) / SECOND)
             judged += any('turn alike' in one.text for one in findings(chosen, Seen(part)))
     assert judged >= 3
+
+
+def test_where_the_moving_transforms_are_not_published_that_is_said():
+    topics = (FRAMES._replace(fitting=(), elsewhere=('/robot/tf',)), LATCHED, SENSOR, TORQUES)
+    assert (
+        'nobody publishes /tf (tf2_msgs/msg/TFMessage). There is such a thing on /robot/tf: start '
+        'with --ros-args -r /tf:=/robot/tf'
+    ) in texts('mount pose', stream(tf=lambda _: None), topics)
+
+
+def test_torques_on_another_topic_are_told_as_a_hint():
+    topics = (FRAMES, LATCHED, SENSOR, TORQUES._replace(fitting=(), elsewhere=('/torques',)))
+    assert texts('command', stream(commands=False), topics) == [
+        'nobody sends torques on /motor/commands: torque 0. There is such a thing on /torques: '
+        'start with --ros-args -r ~/commands:=/torques'
+    ]
+
+
+def test_what_waits_for_a_clock_that_does_not_come_is_no_flood():
+    heard = [Received(0, Imu(START + k, 'imu_link', ORIGIN)) for k in range(5000)]
+    assert {one[1] for one in wrong(heard, seen={'simulated': True})} == {'time', 'session'} | {
+        one[1] for one in wrong(heard[:10], seen={'simulated': True})
+    }
+
+
+def test_a_mirror_is_mended_in_the_driver_alone():
+    heard = stream(imu=rated(lambda x, y, z: (-x, -y, -z)))
+    assert agreed(heard)[1].endswith(
+        'No way of mounting it does that: correct the axes in the driver.'
+    )

@@ -234,8 +234,8 @@ def test_the_torque_of_the_program_turns_the_wheel_of_a_node():
     python = [sys.executable, '-m']
     start, table = (
         [*python, *shlex.split(line)[3:]]
-        for line in COMMANDS
-        if 'python -m mime_motor_ros' in line
+        for module in ('main', 'table')
+        for line in [next(x for x in COMMANDS if f'python -m mime_motor_ros.{module}' in x)]
     )
     node = subprocess.Popen(start, stderr=subprocess.DEVNULL)
     try:

@@ -521,6 +521,8 @@ def _run(node: Node, options: argparse.Namespace, stop: Stop) -> int:
     chosen = settings_of(node, options.node, options.wait, is_asked)
     mouth, ear = Mouth(node, options.node, chosen), Ear(node, options.node)
     _meet(mouth, ear, options, is_asked)
+    if options.bag is not None:
+        _hint(options, chosen)
     chaos = Chaos(
         chosen,
         options.seed,
@@ -552,12 +554,27 @@ def _run(node: Node, options: argparse.Namespace, stop: Stop) -> int:
     wrong = verdict(ear, jumps, now_ns - round(chaos.tail * NANOSECONDS))
     wrong += [f'{row.name} {row.reason}: not found' for row in found if not row.is_found]
     print(table(chaos.ledger, found))
+    print('\nMore may be counted than expected: one fault can spoil what comes behind it.')
     print(
         f'\nseed {options.seed}: {ear.states} joint states heard, an event came '
         f'{pace.behind_ns * 1e-6:.0f} ms late at the most'
     )
     print('; '.join(wrong) or 'all found, all numbers finite, stamps in order')
     return 1 if wrong else 0
+
+
+def _hint(options: argparse.Namespace, chosen: Settings) -> None:
+    """Say it where the recording's mount is not that of the node, which then makes no steps."""
+    from recording import guess_frames
+
+    frames = guess_frames(options.bag, options.imu_topic)
+    if (frames.world, frames.mount) != (chosen.world_frame, chosen.mount_frame):
+        print(
+            f'chaos: the mount of the recording seems to be {frames.mount!r} in {frames.world!r}; '
+            f'that of the node is {chosen.mount_frame!r} in {chosen.world_frame!r}. Start the '
+            f'node with -p world_frame:={frames.world} -p mount_frame:={frames.mount}',
+            file=sys.stderr,
+        )
 
 
 def _meet(

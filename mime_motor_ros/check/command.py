@@ -86,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
         '--seconds',
         type=number(f'> 0 s and <= {LONGEST:g} s', lambda x: 0.0 < x <= LONGEST),
         default=5.0,
-        help='how long to listen [s] (5)',
+        help='how long to listen, once the publishers are found (up to 4 s) [s] (5)',
     )
     options.add_argument('--json', action='store_true', help='print one JSON object')
     return options

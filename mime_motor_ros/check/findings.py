@@ -90,6 +90,8 @@ def _refused(case: Case) -> Iterator[Finding]:
     needed = {settings.rate_source} | (set() if case.still else {settings.pose_source})
     for (source, reason), count in sorted(session.counts.items()):
         given = case.heard.given[source]
+        if reason == 'full' and not session.now_ns:
+            continue  # they wait for the clock, and that it does not come is said
         if reason in USUAL or not given or (reason == 'old' and count <= FEW_OLD * given):
             continue
         text = session.news.get(f'{source} {reason}', f'{source} {reason}').removesuffix(

@@ -18,7 +18,13 @@ from .case import Case, Finding, KINDS, listed, plain, Topic, topic_of
 from .links import chain, way
 from .rehearsal import Received
 
-USUAL_NAMES = {'imu': 'imu/data', 'twist': 'mount_twist', 'odometry': 'odom'}
+USUAL_NAMES = {
+    'imu': 'imu/data',
+    'twist': 'mount_twist',
+    'odometry': 'odom',
+    'tf': '/tf',
+    'commands': '~/commands',
+}
 """The inputs by the names that are remapped."""
 OTHER_CLOCK = 60.0  # [s] between stamp and receipt, which no cable makes
 AHEAD = 0.005  # [s]; nothing is received before it is stamped but by another clock
@@ -48,8 +54,11 @@ def judge_pose(case: Case) -> Iterator[Finding]:
     ]
     moving = [link for link in moving if link]
     if not moving:
+        moves = topic_of(case, 'tf')
         if children:
             yield Finding('ok', subject, f'{chain(case, children)}: all static, it does not age')
+        elif moves is not None and not moves.fitting:
+            yield _nobody(subject, 'tf', moves)
         return
     slowest = min(moving, key=len)
     flow = Flow.of(slowest)
@@ -126,16 +135,7 @@ def _senders(case: Case, subject: str, source: str, came: bool) -> Iterator[Find
             {'misfits': misfits},
         )
     elif not fitting:
-        text = f'nobody publishes {topic.name} ({topic.type}).'
-        if topic.elsewhere:
-            usual = USUAL_NAMES.get(source, topic.name)
-            text += (
-                f' There is such a thing on {listed(topic.elsewhere)}: start with '
-                f'--ros-args -r {usual}:={topic.elsewhere[0]}'
-            )
-        else:
-            text += ' Start its publisher; is its ROS_DOMAIN_ID the same as here?'
-        yield Finding('error', subject, text, {'elsewhere': list(topic.elsewhere)})
+        yield _nobody(subject, source, topic)
     elif not came and any(topic.unreadable for topic in topics):
         yield Finding('error', subject, f'nothing that can be read came on {topic.name}.')
     elif not came:
@@ -151,6 +151,23 @@ def _senders(case: Case, subject: str, source: str, came: bool) -> Iterator[Find
             f'{topic.name} comes from {listed(topic.fitting)}: a session mixes them. Let one '
             'alone send it, or remap.',
         )
+
+
+def _nobody(subject: str, source: str, topic: Topic) -> Finding:
+    """Say that a topic has no publisher, and where there are such messages."""
+    text = f'nobody publishes {topic.name} ({topic.type}).'
+    if topic.elsewhere:
+        text += _elsewhere(source, topic)
+    else:
+        text += ' Start its publisher; is its ROS_DOMAIN_ID the same as here?'
+    return Finding('error', subject, text, {'elsewhere': list(topic.elsewhere)})
+
+
+def _elsewhere(source: str, topic: Topic) -> str:
+    return (
+        f' There is such a thing on {listed(topic.elsewhere)}: start with '
+        f'--ros-args -r {USUAL_NAMES.get(source, topic.name)}:={topic.elsewhere[0]}'
+    )
 
 
 def fitting_advice(topic: Topic, misfits: Sequence[str]) -> str:
@@ -332,7 +349,9 @@ def judge_command(case: Case) -> Iterator[Finding]:
     if not heard:
         names = ' or '.join(topic.name for topic in topics) or 'commands'
         if not misfits:
-            yield Finding('ok', 'command', f'nobody sends torques on {names}: torque 0')
+            hints = [_elsewhere(x.source, x) for x in topics if x.elsewhere]
+            text = f'nobody sends torques on {names}: torque 0{"".join(hints[:1])}'
+            yield Finding('ok', 'command', text.replace(': torque 0 There', ': torque 0. There'))
         return
     times = [one.now_ns for one, _ in heard if one.now_ns]
     pauses = [(b - a) / NANOSECONDS for a, b in zip(times, times[1:], strict=False)]

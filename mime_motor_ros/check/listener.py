@@ -258,10 +258,11 @@ class Listener:
         from ..graph import type_name
 
         kind, peers = type_name(ear.kind), ear.senders(self.node)
+        ours = {ear.topic for ear in self.plan.ears}
         elsewhere = [
             name
             for name, kinds in self.node.get_topic_names_and_types()
-            if kind in kinds and name != ear.topic and self.node.count_publishers(name)
+            if kind in kinds and name not in ours and self.node.count_publishers(name)
         ]
         return Topic(
             ear.source,
@@ -269,7 +270,7 @@ class Listener:
             kind,
             peers.fitting,
             peers.misfits,
-            tuple(elsewhere) if ear.source in KINDS else (),
+            tuple(elsewhere) if ear.source in (*KINDS, 'tf', 'commands') else (),
             ear.unreadable,
         )
 

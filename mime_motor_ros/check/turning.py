@@ -11,7 +11,7 @@ from transforms3d.quaternions import mat2quat
 from ..errors import FrameError
 from ..frames import FOREVER
 from ..inputs import Odometry
-from ..vector import cross, dot, multiply, Quaternion
+from ..vector import cross, dot, multiply, Quaternion, Vector
 from .agreement import Agreement, AS_THEY_ARE, compare, ENOUGH, LEAST
 from .case import Case, different, Finding, KINDS, listed, plain
 
@@ -136,6 +136,8 @@ def _axes(case: Case, found: Agreement, rate: str) -> str:
     text = f'{rate}, turned into the axes of {mount!r}: {", ".join(differ)}.'
     if frames == [mount]:
         return f'{text} Correct the axes in the driver.'
+    if all(found.told) and _is_mirror(found):
+        return f'{text} No way of mounting it does that: correct the axes in the driver.'
     mended = _mended(case, found, frames)
     do = f' as the rotation x y z w = [{mended}]' if mended else ''
     return (
@@ -144,21 +146,28 @@ def _axes(case: Case, found: Agreement, rate: str) -> str:
     )
 
 
+def _is_mirror(found: Agreement) -> bool:
+    x, y, z = _rows_back(found)
+    return dot(cross(x, y), z) < 0.0
+
+
+def _rows_back(found: Agreement) -> list[Vector]:
+    """Return the matrix from the axes of the rate to those of the pose, by rows."""
+    back = [[0.0] * 3 for _ in range(3)]
+    for i, (j, sign) in enumerate(found.axes):
+        back[j][i] = float(sign)
+    return [(row[0], row[1], row[2]) for row in back]
+
+
 def _mended(case: Case, found: Agreement, frames: Sequence[str]) -> str:
     """Return the rotation of the sensor on the mount with which both would agree, or ''."""
     if len(frames) != 1 or not all(found.told):
         return ''
-    back = [[0.0] * 3 for _ in range(3)]  # from the axes of the rate to those of the pose
-    for i, (j, sign) in enumerate(found.axes):
-        back[j][i] = float(sign)
-    x, y, z = ((row[0], row[1], row[2]) for row in back)
-    if dot(cross(x, y), z) < 0.0:
-        return ''  # a mirror: no way of mounting it does that
     try:
         _, pose = case.heard.session.frames.newest(case.settings.mount_frame, frames[0], FOREVER)
     except FrameError:
         return ''
-    qw, qx, qy, qz = (float(number) for number in mat2quat(np.array(back)))
+    qw, qx, qy, qz = (float(number) for number in mat2quat(np.array(_rows_back(found))))
     mended = multiply((qx, qy, qz, qw), pose.orientation)
     return ', '.join(f'{number:.4g}' for number in _upright(mended))
 

@@ -59,8 +59,8 @@ def test_T32_an_input_without_publisher_says_so(make_bench):
     bench.tick(1.1)
     assert said(bench, 'mount pose') == (
         STALE,
-        "no pose of 'base_link' in 'odom' from /tf yet: no transform names frame 'odom'. Check "
-        'its spelling and that its publisher runs; /tf has no publisher. The motors are held',
+        "no pose of 'base_link' in 'odom' from /tf yet: /tf has no publisher; no transform names "
+        "frame 'odom'. Check its spelling and that its publisher runs. The motors are held",
     )
     assert said(bench, 'mount rate') == (
         STALE,
@@ -76,8 +76,9 @@ def test_T32_a_publisher_whose_qos_does_not_fit_is_named_with_the_reason(make_be
     bench.tick(1.0)
     assert said(bench, 'mount rate') == (
         STALE,
-        'no Imu on /imu/data yet: nothing comes on /imu/data from /peer: best effort publisher '
-        'and reliable subscription; /imu/data has no publisher that fits. The motors are held',
+        'no Imu on /imu/data yet: /imu/data has no publisher that fits; nothing comes on '
+        '/imu/data from /peer: best effort publisher and reliable subscription. The motors are '
+        'held',
     )
 
 
