@@ -289,7 +289,7 @@ moments = st.floats(1e-6, 10.0)
 @given(
     J=moments,
     excess=st.floats(0.01, 0.99),
-    half=st.sampled_from([0.0, 1e-10, 1e-6, 0.1, 0.9]),
+    half=st.sampled_from([0.0, 1e-9, 1e-6, 0.1, 0.9]),
     placed=turns,
     rate=vectors,
     spin=numbers,
