@@ -10,6 +10,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
+from .drive import Active
 from .errors import shortened
 from .figures import quantile
 from .graph import NOBODY, Peers, readers, senders
@@ -351,6 +352,11 @@ class Diagnostics:
         kinetic = 0.5 * motor.model.inertia * state.spin * state.spin  # what rounding goes with
         turned = energy.turned_over + kinetic
         level, text = OK, f'{state.spin:.6g} rad/s'
+        active = session.drives[index].active
+        if motor.group in session.settings.groups_off:
+            active |= Active.GROUP_OFF
+        if active:
+            text += f', limited: {active.words}'
         if abs(energy.residual) > RESIDUAL * turned:
             level, text = (
                 WARN,
@@ -362,6 +368,8 @@ class Diagnostics:
             text,
             {
                 'spin (rad/s)': repr(state.spin),
+                'torque (N m)': repr(session.drives[index].torque),
+                'limits active': active.words or 'none',
                 'angle (rad)': repr(state.angle),
                 'work in (J)': f'{energy.work:.9g}',
                 'dissipated (J)': f'{energy.dissipated:.9g}',

@@ -15,7 +15,8 @@ class Energy:
 
     With W the mean of old and new spin, equation (6) times dt W is an identity:
     J/2 (spin+^2 - spin^2) = dt W (tau + tau_l + tau_q - b relative). The bearing's part splits
-    into what becomes heat, b relative^2, and what the mount takes or gives.
+    into what becomes heat, b relative^2 and what dry friction takes, and what the mount takes or
+    gives. A drive's own rotor behind a gear counts with its J_m/2 Omega_m^2.
 
     Attributes
     ----------
@@ -32,16 +33,27 @@ class Energy:
         self.work = self.dissipated = self.stored = self.turned_over = 0.0
 
     def add(
-        self, parameters: MotorParameters, before: MotorState, torque: float, step: Step, dt: float
+        self,
+        parameters: MotorParameters,
+        before: MotorState,
+        step: Step,
+        dt: float,
+        drive_spin: float | None = None,
     ) -> None:
-        """Count one step."""
+        """Count one step; ``drive_spin`` is that of the drive's own rotor before it [rad/s]."""
         old, new, relative = before.spin, step.state.spin, step.relative_speed
-        mean = 0.5 * (old + new)
-        drag = parameters.damping * relative
-        driven = torque + step.load_torque + step.asymmetry_torque
+        mean, drag = 0.5 * (old + new), -step.friction_torque
+        driven = step.torque + step.load_torque + step.asymmetry_torque
         work = dt * (driven * mean - drag * (mean - relative))
         heat = dt * drag * relative
         gain = parameters.inertia * mean * (new - old)
+        n, J_m = parameters.gear
+        if J_m and drive_spin is not None:
+            # The drive's rotor stores too, and the casing of the gear does work on both.
+            momentum = J_m * (step.drive_spin - drive_spin)
+            both = 0.5 * (step.drive_spin + drive_spin)
+            work += momentum * (both - n * mean)
+            gain += momentum * both
         self.work += work
         self.dissipated += heat
         self.stored += gain

@@ -54,17 +54,24 @@ class Odometry(NamedTuple):
 
 
 class Commands(NamedTuple):
-    """Torques [N m] in the order of the motors; their time is that of receipt."""
+    """Set points in the order of the motors, each in the unit of its mode (torque: N m)."""
 
     torques: tuple[float, ...]
 
 
 class JointCommand(NamedTuple):
-    """Torques [N m] by joint name; motors that are not named keep their command."""
+    """
+    Set points by joint name; motors that are not named keep their command.
+
+    ``torques`` [N m] (or V, N m s in the modes of voltage and damper), ``velocities`` [rad/s] and
+    ``positions`` [rad] are as long as ``names``, or empty.
+    """
 
     stamp: int
     names: tuple[str, ...]
     torques: tuple[float, ...]
+    velocities: tuple[float, ...] = ()
+    positions: tuple[float, ...] = ()
 
 
 class Load(NamedTuple):

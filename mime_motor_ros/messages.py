@@ -85,8 +85,14 @@ def commands(msg: Any) -> Commands:
 
 
 def joint_command(msg: Any) -> JointCommand:
-    """Return names and efforts of a sensor_msgs/JointState."""
-    return JointCommand(stamp_of(msg.header), tuple(msg.name), tuple(float(x) for x in msg.effort))
+    """Return names, efforts, velocities and positions of a sensor_msgs/JointState."""
+    return JointCommand(
+        stamp_of(msg.header),
+        tuple(msg.name),
+        tuple(float(x) for x in msg.effort),
+        tuple(float(x) for x in msg.velocity),
+        tuple(float(x) for x in msg.position),
+    )
 
 
 def load(msg: Any, motor: str, link: str) -> Load:

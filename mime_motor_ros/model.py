@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from math import hypot, inf, isfinite, nan, sqrt
 from typing import Any, NamedTuple
 
+from .axial import drag, dry, Friction, Gear, Law, NO_FRICTION, NO_GEAR, turn
 from .errors import ParameterError
+from .imbalance import Imbalance
+from .imbalance import reaction as unbalanced
 from .vector import (
     add,
     apply,
@@ -73,6 +76,10 @@ class StepInputs(NamedTuple):
     """Load on the stator, F_s [N], T_s [N m]."""
     rotor_wrench: Wrench = Wrench()
     """Load on the rotor, F_r [N], T_r [N m]."""
+    law: Law | None = None
+    """What the drive does instead of ``torque``, where that depends on the speed: (D1)."""
+    drive_spin: float | None = None
+    """Omega_m, absolute spin of the drive's own rotor behind a gear [rad/s]; None: as geared."""
 
 
 class Step(NamedTuple):
@@ -106,6 +113,12 @@ class Step(NamedTuple):
     """Load on the rotor about its axis, tau_l [N m]: equation (3)."""
     asymmetry_torque: float
     """Torque about the axis out of the asymmetry, tau_q [N m]: equation (5)."""
+    torque: float
+    """Torque of the drive on the rotor that acted, tau [N m]."""
+    friction_torque: float
+    """Torque of the bearing on the rotor, damping and all friction [N m]."""
+    drive_spin: float
+    """Omega_m+ of the drive's own rotor [rad/s], for the next step; without a gear the spin."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +139,12 @@ class MotorParameters:
         are taken as well when they are symmetric.
     placement : Pose
         Of the stator on the mount, X_MS; its quaternion is normalised.
+    friction : Friction
+        Of the bearing, beside the damping.
+    gear : Gear
+        The drive's own rotor, where it turns faster than this one.
+    imbalance : Imbalance or None
+        What of the rotor's mass is off its axis.
 
     Raises
     ------
@@ -139,6 +158,11 @@ class MotorParameters:
     axis: Vector = (0.0, 0.0, 1.0)
     asymmetry: tuple[float, float, float, float, float, float] = (0.0,) * 6
     placement: Pose = Pose()
+    friction: Friction = NO_FRICTION
+    gear: Gear = NO_GEAR
+    imbalance: Imbalance | None = None
+    _is_plain: bool = field(init=False, repr=False, compare=False)
+    """Whether (6) is all there is about the axis."""
     _Q_S: Matrix | None = field(init=False, repr=False, compare=False)
     """Q as the equations use it; None where it is nothing, as most rotors are symmetric."""
 
@@ -163,6 +187,7 @@ class MotorParameters:
             ('asymmetry', six),
             ('placement', placement),
             ('_Q_S', Q if size > 0.0 else None),
+            ('_is_plain', self.friction.is_none and not self.gear.inertia),
         ):
             object.__setattr__(self, name, value)
 
@@ -246,7 +271,7 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
     if not 0.0 < dt < inf:
         raise ParameterError('dt', 'finite and > 0 s', dt)
     J, b, a, Q_S = parameters.inertia, parameters.damping, parameters.axis, parameters._Q_S
-    (x_WM, R_WM), w_W, tau, (F_s, T_s), (F_r, T_r) = inputs
+    (x_WM, R_WM), w_W, tau, (F_s, T_s), (F_r, T_r), law, drive_spin = inputs
     x_MS, R_MS = parameters.placement
     R_WM = normalized(R_WM)
 
@@ -260,21 +285,32 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
     else:
         Q_W = turned(spun(R_WS, a, state.angle), Q_S)  # (4)
         tau_q = dot(cross(w_W, e_W), apply(Q_W, w_W))  # (5)
-    spin = (J * state.spin + dt * (tau + tau_l + tau_q + b * w_e)) / (J + dt * b)  # (6)
-    relative = spin - w_e
+    if law is None and parameters._is_plain:
+        spin = (J * state.spin + dt * (tau + tau_l + tau_q + b * w_e)) / (J + dt * b)  # (6)
+        relative = spin - w_e
+        tau_b, drive_spin, momentum = -b * relative, spin, J * spin
+        axial = tau_l + (tau + tau_b + tau_q)
+    else:
+        relative, tau, tau_b, drive_spin, momentum, axial = _turn(
+            parameters, state.spin, drive_spin, law or Law(tau), tau_l + tau_q, w_e, dt
+        )
+        spin = w_e + relative
     angle = state.angle + dt * relative  # (7)
     R_WR = spun(R_WS, a, angle)  # (8)
     w_WR = add(w_W, scale(relative, e_W))  # (9)
 
     F = add(F_s, F_r)  # (10)
-    axial = tau_l + (tau - b * relative + tau_q)
+    if parameters.imbalance is not None:
+        v_dot = (relative - (state.spin - w_e)) / dt
+        off = unbalanced(parameters.imbalance, R_WR, e_W, w_W, relative, v_dot)  # (D8)
+        F, T_s = add(F, off.force), add(T_s, off.torque)
     arm = cross(subtract(x_WS, x_WM), F)
     T = (
         T_s[0] + T_r[0] - axial * e_W[0] + arm[0],
         T_s[1] + T_r[1] - axial * e_W[1] + arm[1],
         T_s[2] + T_r[2] - axial * e_W[2] + arm[2],
     )  # (10)
-    H = scale(J * spin, e_W)  # (11)
+    H = scale(momentum, e_W)  # (11)
     if Q_S is None:
         Q_now = Q_next = NONE
         T_g = cross(H, w_W)  # (13)
@@ -299,7 +335,41 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
         Wrench(F, add(T, T_g)),  # (14)
         tau_l,
         tau_q,
+        tau,
+        tau_b,
+        drive_spin,
     )
+
+
+def _turn(
+    parameters: MotorParameters,
+    spin: float,
+    drive_spin: float | None,
+    law: Law,
+    load: float,
+    w_e: float,
+    dt: float,
+) -> tuple[float, float, float, float, float, float]:
+    """
+    Return what (6) is with friction, a gear or the law of a drive: (D1) to (D6).
+
+    That is v+, tau, the torque of the bearing, Omega_m+, the momentum about the axis and what
+    the mount takes of torque about it.
+    """
+    J, friction, (n, J_m) = parameters.inertia, parameters.friction, parameters.gear
+    speed = spin - w_e
+    c = drag(friction, parameters.damping, speed)  # (D2)
+    K = J * speed + dt * load
+    if not J_m:
+        v, tau, tau_b = turn(law, dry(friction, speed), c, J, K, dt)
+        return v, tau, tau_b, w_e + n * v, J * (w_e + v), load + (tau + tau_b)
+    before = w_e + n * speed if drive_spin is None else drive_spin
+    K += n * J_m * (before - w_e)
+    v, tau, tau_b = turn(law, dry(friction, speed), c, J + n * n * J_m, K, dt)
+    after = w_e + n * v
+    # What the gear's casing takes beside: the drive's rotor gains n - 1 times what reaches it.
+    axial = load + tau + tau_b - (n - 1.0) * J_m * (after - before) / dt  # (D6)
+    return v, tau, tau_b, after, J * (w_e + v) + J_m * after, axial
 
 
 def _minus_mean(rows: Matrix, m: float) -> Matrix:

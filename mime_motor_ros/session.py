@@ -24,21 +24,24 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
-from math import atan2, isfinite, sqrt
+from math import atan2, inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
+from .axial import Law
+from .drive import after, DriveState, Setpoint, switched, Wanted, wanted
 from .energy import Energy
 from .errors import FrameError
 from .frames import FOREVER, FrameTree
 from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
 from .model import advance, compose, Pose, Step, StepInputs, Wrench
-from .settings import MOST_MOTORS, Settings
+from .settings import MOST_MOTORS, MotorSettings, Settings
 from .timeline import Grid, NANOSECONDS, Stream
 from .vector import (
     about,
     add,
     conjugate,
     cross,
+    dot,
     Matrix,
     multiply,
     Quaternion,
@@ -72,6 +75,12 @@ MOST_WAITING = 16_384
 """Samples of the mount's pose or rate: the longest ``settle`` at 3 kHz."""
 MOST_HELD = 4096
 """Samples of one command or load, and inputs of all kinds before the first clock."""
+COMMANDED_BY = {
+    'velocity': 'velocities',
+    'integrated_velocity': 'velocities',
+    'position': 'positions',
+}
+"""Which numbers of a JointCommand a mode needs; the others need efforts."""
 LONGEST_NAME = 256
 """Characters of a frame id or joint; in Gazebo and tf2 a scoped one has some dozens."""
 MESSAGES = ('imu', 'twist', 'odometry')
@@ -191,6 +200,10 @@ class Session:
         self.settings = settings
         self.states = [motor.initial for motor in settings.motors]
         self.energy = [Energy() for _ in settings.motors]
+        self.drives = [DriveState() for _ in settings.motors]
+        self._drive_spins: list[float | None] = [None for _ in settings.motors]
+        self._speeds = [0.0 for _ in settings.motors]
+        self._held: list[tuple[int, Setpoint] | None] = [None for _ in settings.motors]
         self.counts: Counter[tuple[str, str]] = Counter()
         self.news: dict[str, str] = {}
         self.steps = self.caught_up = self.gaps = self.jumps = self.poses = 0
@@ -217,7 +230,7 @@ class Session:
         self._rate: Stream[tuple[str, Vector]] = Stream(MOST_WAITING)
         self._pose: Stream[tuple[str, str, Pose]] = Stream(MOST_WAITING)
         count = len(settings.motors)
-        self._commands: list[Stream[float]] = [Stream(MOST_HELD) for _ in range(count)]
+        self._commands: list[Stream[Setpoint]] = [Stream(MOST_HELD) for _ in range(count)]
         self._loads: dict[tuple[int, str], Stream[tuple[str, Wrench]]] = {
             (i, link): Stream(MOST_HELD) for i in range(count) for link in ('stator', 'rotor')
         }
@@ -253,12 +266,28 @@ class Session:
         for i, (old, new) in enumerate(zip(self.settings.motors, settings.motors, strict=True)):
             if old.model != new.model:
                 self.energy[i] = Energy()
+            if old.drive.mode != new.drive.mode:
+                self._switch(i, new)
         self.settings = settings
 
     def reset(self) -> None:
         """Put every motor back to its initial angle and spin; time and inputs go on."""
         self.states = [motor.initial for motor in self.settings.motors]
         self.energy = [Energy() for _ in self.settings.motors]
+        self.drives = [DriveState() for _ in self.settings.motors]
+        self._drive_spins = [None for _ in self.settings.motors]
+
+    def _switch(self, index: int, motor: MotorSettings) -> None:
+        """
+        Begin with another mode where the rotor is.
+
+        What was commanded before had another unit, so it is forgotten; the set point that holds
+        the torque is as fresh as a command that came now.
+        """
+        state, speed = self.states[index], self._speeds[index]
+        held, self.drives[index] = switched(motor.drive, self.drives[index], state.angle, speed)
+        self._commands[index].clear()
+        self._held[index] = (self._end, held)
 
     @property
     def still(self) -> bool:
@@ -398,12 +427,19 @@ class Session:
     def _take_commands(self, item: Commands) -> None:
         if len(item.torques) != len(self._commands):
             raise Refused('size', f'{len(item.torques)} torques for {len(self._commands)} motors')
-        for stream, torque in zip(self._commands, _finite(item.torques), strict=True):
-            self._offer(stream, 0, torque, said=False)
+        for stream, value in zip(self._commands, _finite(item.torques), strict=True):
+            self._offer(stream, 0, Setpoint(value), said=False)
 
     def _take_joint_command(self, item: JointCommand) -> None:
-        if not item.names or len(item.torques) != len(item.names):
-            raise Refused('size', f'{len(item.names)} names with {len(item.torques)} efforts')
+        count = len(item.names)
+        lists = {
+            'efforts': item.torques,
+            'velocities': item.velocities,
+            'positions': item.positions,
+        }
+        for name, numbers in lists.items():
+            if not count or len(numbers) not in (0, count):
+                raise Refused('size', f'{count} names with {len(numbers)} {name}')
         unknown = [name for name in item.names if name not in self._index]
         if unknown:
             raise Refused(
@@ -413,9 +449,16 @@ class Session:
             )
         if len({self._index[name] for name in item.names}) < len(item.names):
             raise Refused('name', 'a motor is named twice')
-        _finite(item.torques)
-        for name, torque in zip(item.names, item.torques, strict=True):
-            self._offer(self._commands[self._index[name]], item.stamp, torque)
+        setpoints = []
+        for k, name in enumerate(item.names):
+            mode = self.settings.motors[self._index[name]].drive.mode
+            needed = COMMANDED_BY.get(mode, 'efforts')
+            if not lists[needed]:
+                raise Refused('size', f'{count} names with 0 {needed}, the command of mode {mode}')
+            fed = [numbers[k] if numbers else 0.0 for numbers in lists.values()]
+            setpoints.append(Setpoint(*_finite(_setpoint(mode, *fed))))
+        for name, setpoint in zip(item.names, setpoints, strict=True):
+            self._offer(self._commands[self._index[name]], item.stamp, setpoint)
 
     def _take_load(self, item: Load) -> None:
         stream = self._loads.get((self._index.get(item.motor, -1), item.link))
@@ -528,6 +571,7 @@ class Session:
         self.frames.clear()
         self._end = 0
         self._seen.clear()
+        self._held = [None for _ in self.settings.motors]
         self.pose_stamp = self.rate_stamp = self.command_stamp = None
         self._turned: tuple[int, Pose] | None = None
         self._turning: tuple[int, Vector] | None = None
@@ -584,27 +628,89 @@ class Session:
             self.waiting = 'paused by ~/pause'
         if mount is None or rate is None or self.paused:
             return None
-        torques, steps = [], []
+        inputs, laws = [], []
         for i, motor in enumerate(self.settings.motors):
-            torque = self._torque(i, stamp_ns) if self.enabled else 0.0
             stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
-            inputs = StepInputs(mount, rate, torque, stator, rotor)
-            torques.append(torque)
-            try:
-                steps.append(advance(motor.model, self.states[i], inputs, dt))
-            except (ValueError, OverflowError):  # the sine of an angle that is not finite
-                self._overflow()
-                return None
-        outcome = Outcome(start_ns, stamp_ns, dt, mount, rate, tuple(torques), tuple(steps))
+            setpoint = self._setpoint(i, motor, stamp_ns)
+            if motor.drive.is_plain:
+                torque, law = (0.0 if setpoint is None else setpoint.value), None
+            else:
+                torque, law = 0.0, self._wanted(i, motor, setpoint, mount, rate, dt)
+            laws.append(law)
+            bounded = None if law is None else law.bounded
+            if motor.model.gear.inertia and self._drive_spins[i] is None:
+                self._drive_spins[i] = self._geared(i, motor, mount, rate)
+            drive_spin = self._drive_spins[i]
+            inputs.append(StepInputs(mount, rate, torque, stator, rotor, bounded, drive_spin))
+        try:
+            steps = self._advance(inputs, dt)
+        except (ValueError, OverflowError):  # the sine of an angle that is not finite
+            self._overflow()
+            return None
+        torques = tuple(step.torque for step in steps)
+        outcome = Outcome(start_ns, stamp_ns, dt, mount, rate, torques, tuple(steps))
         if not _moderate(outcome):
             self._overflow()
             return None
         for i, motor in enumerate(self.settings.motors):
-            self.energy[i].add(motor.model, self.states[i], torques[i], steps[i], dt)
-            self.states[i] = steps[i].state
+            step, law = steps[i], laws[i]
+            self.energy[i].add(motor.model, self.states[i], step, dt, self._drive_spins[i])
+            self.states[i], self._speeds[i] = step.state, step.relative_speed
+            if motor.model.gear.inertia:
+                self._drive_spins[i] = step.drive_spin
+            if law is None:
+                self.drives[i] = self.drives[i]._replace(torque=step.torque)
+            else:
+                self.drives[i] = after(
+                    motor.drive,
+                    self.drives[i],
+                    law,
+                    step.torque,
+                    step.state.angle,
+                    step.relative_speed,
+                    dt,
+                )
         self.steps += 1
         self.waiting = ''
         return outcome
+
+    def _advance(self, inputs: list[StepInputs], dt: float) -> list[Step]:
+        """Advance every motor; where all drives want more than the mount may take, each less."""
+        motors, most = self.settings.motors, self.settings.torque_limit
+        steps = [
+            advance(motor.model, self.states[i], inputs[i], dt) for i, motor in enumerate(motors)
+        ]
+        total = sum(abs(step.torque) for step in steps) if most < inf else 0.0
+        if total <= most:
+            return steps
+        return [
+            advance(
+                motor.model,
+                self.states[i],
+                inputs[i]._replace(law=Law(steps[i].torque * (most / total))),
+                dt,
+            )
+            for i, motor in enumerate(motors)
+        ]
+
+    def _wanted(
+        self,
+        index: int,
+        motor: MotorSettings,
+        setpoint: Setpoint | None,
+        mount: Pose,
+        rate: Vector,
+        dt: float,
+    ) -> Wanted:
+        """Return what a drive does in a step, by the speed at its beginning."""
+        state = self.states[index]
+        speed = state.spin - _about_axis(motor, mount, rate)
+        return wanted(motor.drive, self.drives[index], setpoint, state.angle, speed, dt)
+
+    def _geared(self, index: int, motor: MotorSettings, mount: Pose, rate: Vector) -> float:
+        """Return the spin of the drive's own rotor that goes with the state [rad/s]."""
+        about = _about_axis(motor, mount, rate)
+        return about + motor.model.gear.ratio * (self.states[index].spin - about)
 
     def _overflow(self) -> None:
         """Leave out a step whose numbers are beyond computing: rule 10."""
@@ -700,12 +806,15 @@ class Session:
             raise FrameError(f'the transform from {source!r} to {target!r} is {age:.3f} s old')
         return pose
 
-    def _torque(self, motor: int, time_ns: int) -> float:
-        """Return the command that acts: the newest, or 0 when there is none or it is too old."""
-        stream = self._commands[motor]
-        if stream.stamp is None or stream.value is None:
-            return 0.0
-        return stream.value if self._fresh(stream.stamp, time_ns) else 0.0
+    def _setpoint(self, index: int, motor: MotorSettings, time_ns: int) -> Setpoint | None:
+        """Return the command that acts: the newest, None where there is none or it is too old."""
+        if not self.enabled or motor.group in self.settings.groups_off:
+            return None
+        stream = self._commands[index]
+        stamp, value = stream.stamp, stream.value
+        if stamp is None and (held := self._held[index]) is not None:
+            stamp, value = held
+        return value if self._fresh(stamp, time_ns) else None
 
     def _fresh(self, stamp: int | None, time_ns: int) -> bool:
         timeout = self.settings.command_timeout
@@ -751,6 +860,20 @@ class Session:
         stator = compose(mount, model.placement)
         turn = about(model.axis, self.states[motor].angle)
         return Pose(stator.position, multiply(stator.orientation, turn))
+
+
+def _about_axis(motor: MotorSettings, mount: Pose, rate: Vector) -> float:
+    """Return e.omega, the rate of the mount about a motor's axis [rad/s]."""
+    stator = multiply(mount.orientation, motor.model.placement.orientation)
+    return dot(rotate(stator, motor.model.axis), rate)
+
+
+def _setpoint(mode: str, effort: float, velocity: float, position: float) -> Setpoint:
+    if mode == 'position':
+        return Setpoint(position, velocity, effort)
+    if mode in ('velocity', 'integrated_velocity'):
+        return Setpoint(velocity, 0.0, effort)
+    return Setpoint(effort)
 
 
 def _is_large(item: Any) -> bool:

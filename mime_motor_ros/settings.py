@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 
 from transforms3d.euler import euler2quat
 
+from .axial import Friction, Gear
+from .drive import Armature, Drive, from_datasheet, Gains, MODES, PLAIN
 from .errors import ParameterError
+from .imbalance import across, Imbalance
 from .model import from_rotor_inertia, MotorParameters, MotorState, Pose
 from .timeline import nanoseconds
 from .vector import Quaternion
@@ -52,6 +55,12 @@ class Parameter(NamedTuple):
         rule = self.rule or ('one of ' + ', '.join(self.choices) if self.choices else '')
         unit = f' [{self.unit}]' if self.unit else ''
         return f'{self.text}{unit}' + (f'; {rule}' if rule else '') + '.'
+
+
+def _amount(name: str, unit: str, text: str) -> Parameter:
+    """Return a live parameter that is 0 where it is not given."""
+    rule = f'finite and >= 0 {unit}'.rstrip()
+    return Parameter(name, 0.0, unit, text, rule, 0.0, live=True)
 
 
 _AGE: dict[str, Any] = {'low': 0.0, 'above': True, 'rule': 'finite and > 0 s', 'live': True}
@@ -177,6 +186,18 @@ NODE = (
         0,
         HIGHEST_PRIORITY,
     ),
+    _amount(
+        'torque_limit',
+        'N m',
+        'sum of the sizes of the torques of all drives on the mount, 0 = no limit',
+    ),
+    Parameter(
+        'groups_off',
+        '',
+        '',
+        "groups of motors whose drives give no torque, as '1,3-4'; empty = none",
+        live=True,
+    ),
     Parameter('cpus', '', '', "cores the loop keeps to, as '0,2-3'; empty = any"),
     Parameter('lock_memory', False, '', 'keep the memory of the process from being paged out'),
     Parameter(
@@ -184,6 +205,104 @@ NODE = (
         True,
         '',
         "Python's garbage collector at any time, or (false) once a second behind a step",
+    ),
+)
+
+DRIVE = (
+    Parameter(
+        'mode',
+        'torque',
+        '',
+        'what a command is: N m, rad/s, rad, rad/s of an angle, V or N m s',
+        choices=MODES,
+        live=True,
+    ),
+    _amount('velocity.kp', 'N m s', 'gain on the speed'),
+    _amount('velocity.ki', 'N m', 'integral gain on the speed'),
+    _amount('position.kp', 'N m', 'gain on the angle, for a radian'),
+    _amount('position.ki', 'N m/s', 'integral gain on the angle'),
+    _amount('position.kd', 'N m s', 'gain on the speed'),
+    Parameter(
+        'position.range',
+        (0.0, 0.0),
+        'rad',
+        'lowest and highest angle of integrated_velocity; zeros = any',
+        live=True,
+    ),
+    _amount('voltage.resistance', 'ohm', 'R of the armature; 0 = no armature'),
+    _amount('voltage.inductance', 'H', 'L of the armature'),
+    _amount('voltage.torque_constant', 'N m/A', 'Kt, torque over current'),
+    _amount('voltage.back_emf', 'V s', 'Ke; 0 = as torque_constant'),
+    _amount('voltage.nominal', 'V', 'instead of R, Kt and Ke: nominal voltage,'),
+    _amount('voltage.stall_torque', 'N m', 'torque at stall,'),
+    _amount('voltage.no_load_speed', 'rad/s', 'speed without load,'),
+    _amount('voltage.no_load_current', 'A', 'and current without load'),
+    _amount('voltage.supply', 'V', 'limit of the voltage; 0 = none'),
+    _amount('voltage.current_limit', 'A', 'limit of the current; 0 = none'),
+    Parameter(
+        'gear.ratio',
+        1.0,
+        '',
+        "n, turns of the drive's own rotor to one of this; negative: it reverses",
+        'finite and not 0',
+    ),
+    Parameter(
+        'gear.inertia',
+        0.0,
+        'kg m^2',
+        "J_m, of the drive's own rotor about the same axis",
+        'finite and >= 0 kg m^2',
+        0.0,
+    ),
+    Parameter(
+        'gear.efficiency',
+        1.0,
+        '',
+        'of the gear, in the mode voltage',
+        '> 0 and <= 1',
+        0.0,
+        1.0,
+        True,
+    ),
+    _amount('limit.command', '', 'of a command, in its unit; 0 = none'),
+    _amount('limit.dead_zone', 'N m', 'torque below which the drive gives none'),
+    _amount('limit.slew_rate', 'N m/s', 'change of the torque; 0 = any'),
+    _amount('limit.torque', 'N m', 'torque; 0 = any'),
+    _amount(
+        'limit.speed', 'rad/s', 'speed to the stator above which no torque speeds it up; 0 = any'
+    ),
+    _amount('limit.power', 'W', 'torque times speed to the stator; 0 = any'),
+    _amount('friction.coulomb', 'N m', 'tau_c, dry friction that slides'),
+    _amount('friction.static', 'N m', 'tau_s, dry friction at rest; 0 = as coulomb'),
+    _amount('friction.stribeck_speed', 'rad/s', 'v_s, over which it falls to coulomb'),
+    _amount('friction.quadratic', 'N m s^2', 'c_2, drag of the speed squared'),
+    _amount('friction.cubic', 'N m s^3', 'c_3, drag of the speed cubed'),
+    Parameter(
+        'imbalance.static',
+        0.0,
+        'kg m',
+        'U_s, mass times its distance from the axis',
+        'finite and >= 0 kg m',
+        0.0,
+    ),
+    Parameter(
+        'imbalance.dynamic',
+        0.0,
+        'kg m^2',
+        'U_d, product of inertia of the axis',
+        'finite and >= 0 kg m^2',
+        0.0,
+    ),
+    Parameter('imbalance.static_phase', 0.0, 'rad', 'where the heavy side is at angle 0'),
+    Parameter('imbalance.dynamic_phase', 0.0, 'rad', 'the same of the product of inertia'),
+    Parameter(
+        'group',
+        0,
+        '',
+        'number of the group, see groups_off',
+        'a whole number from 0 to 999',
+        0,
+        999,
     ),
 )
 
@@ -235,12 +354,17 @@ MOTOR = (
         '',
         'orientation of the stator in the mount frame, x y z w, instead of placement.rpy',
     ),
+    *DRIVE,
     Parameter('initial_spin', 0.0, 'rad/s', 'absolute spin at the start and after a reset'),
     Parameter('initial_angle', 0.0, 'rad', 'angle at the start and after a reset'),
     Parameter('stator_frame', '', '', "the stator's frame id; empty = <motor>_stator"),
     Parameter('rotor_frame', '', '', "the rotor's frame id; empty = <motor>_rotor"),
     Parameter('joint', '', '', "the joint's name in joint_states; empty = <motor>_joint"),
 )
+
+
+FRICTION = ('coulomb', 'static', 'stribeck_speed', 'quadratic', 'cubic')
+SHEET = ('nominal', 'stall_torque', 'no_load_speed', 'no_load_current')
 
 
 def parameters(motors: Iterable[str]) -> dict[str, Parameter]:
@@ -266,6 +390,8 @@ class MotorSettings:
     stator_frame: str
     rotor_frame: str
     joint: str
+    drive: Drive = PLAIN
+    group: int = 0
 
 
 @dataclass(frozen=True)
@@ -292,6 +418,8 @@ class Settings:
     cpus: tuple[int, ...] = ()
     lock_memory: bool = False
     collect_garbage: bool = True
+    torque_limit: float = math.inf
+    groups_off: frozenset[int] = frozenset()
     remarks: tuple[str, ...] = ()
     """What a user should know about these values, one line each."""
 
@@ -355,7 +483,9 @@ def settings(values: Mapping[str, Any] | None = None) -> Settings:
     return Settings(
         motors=made,
         pose_source=pose,
-        cpus=_cores(value['cpus']),
+        cpus=_whole('cpus', value['cpus'], 'cores'),
+        torque_limit=value['torque_limit'] or math.inf,
+        groups_off=frozenset(_whole('groups_off', value['groups_off'], 'groups')),
         remarks=tuple(remarks),
         **frame,
         **durations,
@@ -476,19 +606,19 @@ def _count(parameter: Parameter, value: Any) -> int:
     return int(value)
 
 
-def _cores(text: str) -> tuple[int, ...]:
-    """Return the cores that a text as '0,2-3' means."""
+def _whole(name: str, text: str, what: str) -> tuple[int, ...]:
+    """Return the numbers that a text as '0,2-3' means."""
     cores: set[int] = set()
     for part in text.split(',') if text else ():
         match = re.fullmatch(r'([0-9]{1,4})(?:-([0-9]{1,4}))?', part.strip())
         if not match or int(match[2] or match[1]) < int(match[1]):
-            raise ParameterError('cpus', "numbers of cores as '0,2-3', or empty", repr(text))
+            raise ParameterError(name, f"numbers of {what} as '0,2-3', or empty", repr(text))
         cores.update(range(int(match[1]), int(match[2] or match[1]) + 1))
     return tuple(sorted(cores))
 
 
 def _text(parameter: Parameter, value: Any) -> str:
-    if parameter.name == 'cpus' and type(value) is int:
+    if parameter.name in ('cpus', 'groups_off') and type(value) is int:
         value = str(value)  # YAML makes a number of one core
     if not isinstance(value, str):
         raise ParameterError(parameter.name, 'a text', _shown(value), 'Put it in quotes.')
@@ -547,7 +677,11 @@ def _motor(
             own('axis'),
             asymmetry,
             Pose(own('placement.xyz'), _orientation(own)),
+            Friction(*(own(f'friction.{name}') for name in FRICTION)),
+            Gear(own('gear.ratio'), own('gear.inertia')),
+            _imbalance(own),
         )
+        drive = _drive(own)
     except ParameterError as error:
         if error.name == 'placement':  # its position has been checked as a list of numbers
             raise ParameterError(
@@ -570,7 +704,78 @@ def _motor(
         named('stator_frame'),
         named('rotor_frame'),
         own('joint'),
+        drive,
+        own('group'),
     )
+
+
+def _imbalance(own: Callable[[str], Any]) -> Imbalance | None:
+    """Return the imbalance, its directions counted from the first of two across the axis."""
+    if not (own('imbalance.static') or own('imbalance.dynamic')):
+        return None
+    axis = MotorParameters(1.0, axis=own('axis')).axis
+    return Imbalance(
+        own('imbalance.static'),
+        across(axis, own('imbalance.static_phase')),
+        own('imbalance.dynamic'),
+        across(axis, own('imbalance.dynamic_phase')),
+    )
+
+
+def _drive(own: Callable[[str], Any]) -> Drive:
+    """Return the drive of a motor; 0 stands for no limit."""
+
+    def limit(name: str) -> float:
+        return own(name) or math.inf
+
+    low, high = own('position.range')
+    if low > high:
+        raise ParameterError(
+            'position.range', 'the lowest, then the highest angle [rad]', [low, high]
+        )
+    if not own('gear.ratio'):
+        raise ParameterError('gear.ratio', 'finite and not 0', own('gear.ratio'))
+    return Drive(
+        own('mode'),
+        Gains(own('velocity.kp'), own('velocity.ki')),
+        Gains(own('position.kp'), own('position.ki'), own('position.kd')),
+        _armature(own),
+        own('gear.ratio'),
+        (low, high) if (low, high) != (0.0, 0.0) else (-math.inf, math.inf),
+        limit('limit.command'),
+        own('limit.dead_zone'),
+        limit('limit.slew_rate'),
+        limit('limit.torque'),
+        limit('limit.speed'),
+        limit('limit.power'),
+    )
+
+
+def _armature(own: Callable[[str], Any]) -> Armature | None:
+    """Return the armature, out of its constants or of a data sheet."""
+    R, Kt, Ke = own('voltage.resistance'), own('voltage.torque_constant'), own('voltage.back_emf')
+    sheet = [own(f'voltage.{name}') for name in SHEET]
+    if any(sheet) and (R or Kt or Ke):
+        raise ParameterError(
+            'voltage.nominal', '0 where voltage.resistance or a constant is given', sheet[0]
+        )
+    if not (R or Kt or any(sheet) or own('voltage.inductance')):
+        return None
+    try:
+        if any(sheet):
+            R, Kt, Ke = from_datasheet(*sheet)
+        return Armature(
+            R,
+            Kt,
+            Ke or Kt,
+            own('voltage.inductance'),
+            own('gear.efficiency'),
+            own('voltage.supply') or math.inf,
+            own('voltage.current_limit') or math.inf,
+        )
+    except ParameterError as error:
+        name = {'nominal_voltage': 'nominal'}.get(error.name, error.name)
+        raise ParameterError(f'voltage.{name}', error.rule, error.value, error.hint) from None
 
 
 def _orientation(own: Callable[[str], Any]) -> Quaternion:

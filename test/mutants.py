@@ -30,12 +30,21 @@ import transforms3d  # noqa: E402, F401
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = 'mime_motor_ros'
-MODULES = ('__init__.py', 'errors.py', 'vector.py', 'model.py')
+MODULES = (
+    '__init__.py',
+    'errors.py',
+    'vector.py',
+    'axial.py',
+    'imbalance.py',
+    'model.py',
+    'energy.py',
+)
 # In this order: a mistake should fall by a case of its equation, or by a law, before the golden
 # cases; the fast ones alone come first.
 TESTS = (
     ('test_equations.py',),
     ('test_motor_parameters.py', 'test_model.py', 'test_vector.py', 'test_golden.py'),
+    ('test_axial.py',),
 )
 WORKERS = 2
 
@@ -121,17 +130,17 @@ MODEL = [
     ('(9) rotor without its mount', 'add(w_W, scale(relative, e_W))', 'scale(relative, e_W)'),
     ('(10) force on the rotor dropped', 'F = add(F_s, F_r)', 'F = F_s'),
     ('(10) load kept about the axis', 'axial = tau_l + (tau', 'axial = (tau'),
-    ('(10) drive not reacted', 'tau_l + (tau - b * relative', 'tau_l + (-b * relative'),
-    ('(10) drag of the wrong sign', '(tau - b * relative', '(tau + b * relative'),
-    ('(10) drag on the absolute spin', '(tau - b * relative', '(tau - b * spin'),
-    ('(10) asymmetry not reacted', 'b * relative + tau_q)', 'b * relative)'),
-    ('(10) asymmetry of the wrong sign', 'b * relative + tau_q)', 'b * relative - tau_q)'),
+    ('(10) drive not reacted', 'tau_l + (tau + tau_b', 'tau_l + (tau_b'),
+    ('(10) drag of the wrong sign', '(tau + tau_b + tau_q', '(tau - tau_b + tau_q'),
+    ('(10) drag on the absolute spin', 'momentum = -b * relative', 'momentum = -b * spin'),
+    ('(10) asymmetry not reacted', '(tau + tau_b + tau_q)', '(tau + tau_b)'),
+    ('(10) asymmetry of the wrong sign', '(tau + tau_b + tau_q)', '(tau + tau_b - tau_q)'),
     ('(10) sign of the reaction', 'T_r[1] - axial', 'T_r[1] + axial'),
     ('(10) lever arm the wrong way round', 'subtract(x_WS, x_WM)', 'subtract(x_WM, x_WS)'),
     ("(10) lever arm from the world's origin", 'subtract(x_WS, x_WM)', 'x_WS'),
     ('(10) lever arm of the stator load alone', 'x_WM), F)', 'x_WM), F_s)'),
-    ('(11) momentum of the old spin', 'scale(J * spin, e_W)', 'scale(J * state.spin, e_W)'),
-    ('(11) momentum of the relative speed', 'scale(J * spin, e_W)', 'scale(J * relative, e_W)'),
+    ('(11) momentum of the old spin', 'spin, J * spin\n', 'spin, J * state.spin\n'),
+    ('(11) momentum of the relative speed', 'spin, J * spin\n', 'spin, J * relative\n'),
     ('(12) asymmetry at the old angle', 'Q_now = turned(R_WR, Q_S)', 'Q_now = Q_W'),
     ('(12) next is now', 'a, angle + dt * relative)', 'a, angle)'),
     ('(12) next by the absolute spin', 'a, angle + dt * relative)', 'a, angle + dt * spin)'),
@@ -179,7 +188,31 @@ VECTOR = [
     ('one element of a turned tensor', 'yy, yz = d * vx', 'yy, yz = d * ux'),
     ('the trace of a turned tensor', 'sxx + syy + szz - xx', 'sxx + syy - xx'),
 ]
-MUTANTS = [('model.py', *mutant) for mutant in MODEL]
+AXIAL = [
+    ('(D1) law without its slope', '(1.0 + gain * law.slope)', '1.0'),
+    ('(D1) drag left out', 'gain = dt / (inertia + dt * c)', 'gain = dt / inertia'),
+    ('(D2) square of the speed left out', '(friction.quadratic + ', '('),
+    ('(D3) static friction while it slides', 'more * exp(', 'more * abs('),
+    ('(D4) friction of the wrong sign', 'free -= copysign', 'free += copysign'),
+    ('(D4) sticks at half of it', '<= gain * friction:', '<= 0.5 * gain * friction:'),
+    ('(D5) bounds ignored', 'if not law.low <= tau <= law.high:', 'if False:'),
+    ('(D5) power ignored', 'if abs(tau * speed) > law.power:', 'if False:'),
+]
+GEARED = [
+    ('(D1) gear seen once', 'J + n * n * J_m', 'J + n * J_m'),
+    ("(D1) the drive's momentum left out", 'K += n * J_m * (before - w_e)', 'K += 0.0'),
+    ('(D6) casing takes nothing', '(n - 1.0) * J_m', '0.0 * J_m'),
+    ("(D7) the drive's momentum left out", ' + J_m * after, axial', ', axial'),
+    ('(D8) imbalance left out', 'F, T_s = add(F, off.force), add(T_s, off.torque)', 'off'),
+]
+UNBALANCED = [
+    ('(D8) by the relative speed', 'w_r = add(w, scale(v, e))', 'w_r = scale(v, e)'),
+    ('(D8) force inwards', 'scale(-imbalance.static, ', 'scale(imbalance.static, '),
+    ('(D8) torque of the wrong sign', 'torque = scale(-1.0, ', 'torque = scale(1.0, '),
+]
+MUTANTS = [('model.py', *mutant) for mutant in (*MODEL, *GEARED)]
+MUTANTS += [('axial.py', *mutant) for mutant in AXIAL]
+MUTANTS += [('imbalance.py', *mutant) for mutant in UNBALANCED]
 MUTANTS += [('vector.py', *mutant) for mutant in VECTOR]
 
 

@@ -4,8 +4,12 @@ import math
 from pathlib import Path
 import re
 
-from mime_motor_ros.settings import NODE, parameters, settings
+from mime_motor_ros.drive import from_datasheet
+from mime_motor_ros.inputs import Commands
+from mime_motor_ros.session import Session
+from mime_motor_ros.settings import parameters, settings
 import pytest
+from sessions import START
 
 yaml = pytest.importorskip('yaml')
 
@@ -90,7 +94,7 @@ def test_every_number_is_written_as_a_float(name):
             if not isinstance(item, (str, bool)):
                 yield item
 
-    whole = {parameter.name for parameter in NODE if type(parameter.default) is int}
+    whole = {name for name, x in parameters(['wheel']).items() if type(x.default) is int}
     for key, value in values(name).items():
         kind = int if key in whole else float
         assert all(isinstance(x, kind) for x in numbers(value)), key
@@ -154,3 +158,36 @@ def test_the_view_draws_the_torques_of_a_small_wheel():
         if display['Class'].endswith('Wrench'):
             least = display['Arrow Width'] / display['Torque Arrow Scale']
             assert least <= 2.5e-3  # [N m]
+
+
+def run(name, value, seconds):
+    """Step the motor of an example with a command that is held; return the last step."""
+    session = Session(settings({**values(name), 'command_timeout': 0.0}))
+    session.advance_to(START)
+    session.take(Commands((value,)), START)
+    for k in range(1, 10 * seconds + 1):
+        outcomes = session.advance_to(START + k * 10**8)
+    energy = session.energy[0]
+    assert abs(energy.residual) <= 1e-11 * energy.turned_over
+    return outcomes[-1].steps[0], session.drives[0]
+
+
+def test_the_reaction_wheel_holds_within_its_limits_and_shakes():
+    step, _ = run('reaction_wheel.yaml', 4e-4, 1)
+    assert step.state == (0.0, 0.0)
+    step, drive = run('reaction_wheel.yaml', 0.05, 5)
+    assert step.torque == 0.02
+    assert drive.active.words == 'torque limit'
+    assert math.hypot(*step.reaction.force) == pytest.approx(4.8e-6 * step.state.spin**2, rel=1e-4)
+
+
+def test_the_geared_actuator_goes_where_it_is_told():
+    step, _ = run('geared_actuator.yaml', 1.0, 10)
+    assert step.state.angle == pytest.approx(1.0, abs=0.01)
+
+
+def test_the_flywheel_turns_as_its_voltage_says():
+    R, Kt, Ke = from_datasheet(24.0, 1.2, 620.0, 0.2)
+    step, _ = run('flywheel.yaml', 12.0, 60)
+    v = step.relative_speed
+    assert (12.0 - Ke * v) / R * Kt == pytest.approx(1e-5 * v + 1e-8 * v * v, rel=1e-3)

@@ -16,7 +16,7 @@ def audit(parameters, state, inputs, dt, steps):
     energy, start = Energy(), state
     for _ in range(steps):
         step = advance(parameters, state, inputs, dt)
-        energy.add(parameters, state, inputs.torque, step, dt)
+        energy.add(parameters, state, step, dt)
         state = step.state
     stored = 0.5 * parameters.inertia * (state.spin**2 - start.spin**2)
     return energy, stored
@@ -101,7 +101,7 @@ def test_a_rotor_that_is_back_at_rest_balances_against_all_that_was_turned_over(
     for k in range(12_000):
         torque = 0.01 if k < 5000 else -0.01 if k < 10_000 else 0.0
         step = advance(parameters, state, StepInputs(torque=torque), 1e-3)
-        energy.add(parameters, state, torque, step, 1e-3)
+        energy.add(parameters, state, step, 1e-3)
         state = step.state
     assert energy.turned_over == pytest.approx(4 * 0.5 * 1e-4 * 500.0**2, rel=1e-3)
     assert abs(energy.residual) < 1e-9 * energy.turned_over

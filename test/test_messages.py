@@ -97,7 +97,9 @@ def test_an_odometry():
 def test_commands_by_order_and_by_name():
     assert messages.commands(Message(data=array('d', [1, 2]))) == Commands((1.0, 2.0))
     assert messages.commands(Message(data=[])) == Commands(())
-    msg = Message(header=header(), name=['a', 'b'], effort=array('d', [1, 2]), position=[])
+    msg = Message(
+        header=header(), name=['a', 'b'], effort=array('d', [1, 2]), position=[], velocity=[]
+    )
     assert messages.joint_command(msg) == JointCommand(3_000_000_007, ('a', 'b'), (1.0, 2.0))
 
 
@@ -121,8 +123,10 @@ def test_numbers_of_any_kind_come_in_as_floats(number):
     )
     found = [*imu.angular_velocity, imu.covariance, *imu.orientation, imu.orientation_covariance]
     found += messages.commands(Message(data=[number])).torques
-    msg = Message(header=header(), name=['a'], effort=np.full(1, number))
-    found += messages.joint_command(msg).torques
+    one = np.full(1, number)
+    msg = Message(header=header(), name=['a'], effort=one, velocity=one, position=one)
+    command = messages.joint_command(msg)
+    found += command.torques + command.velocities + command.positions
     assert {type(x) for x in found} == {float}
     assert set(found) == {float(number)}
 

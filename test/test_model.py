@@ -35,7 +35,9 @@ turns = (
     .map(lambda q: tuple(float(x) for x in q / np.linalg.norm(q)))
 )
 poses = st.builds(Pose, vectors, turns)
-all_inputs = st.builds(StepInputs, poses, vectors, numbers, wrenches, wrenches)
+all_inputs = st.builds(
+    StepInputs, poses, vectors, numbers, wrenches, wrenches, st.none(), st.none()
+)
 states = st.builds(MotorState, numbers, st.floats(-300.0, 300.0))
 law = settings(deadline=None, max_examples=50, derandomize=True)
 

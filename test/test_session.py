@@ -461,7 +461,7 @@ REFUSED = [
         JointCommand(START, ('wheel_joint',), ()),
         'joint_command',
         'size',
-        '1 names with 0 efforts',
+        '1 names with 0 efforts, the command of mode torque',
     ),
     (
         JointCommand(START, ('elbow',), (1.0,)),

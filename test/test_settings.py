@@ -4,10 +4,12 @@ import math
 
 from hypothesis import given
 from hypothesis import strategies as st
+from mime_motor_ros.drive import MODES
 from mime_motor_ros.errors import MotorError, ParameterError
 from mime_motor_ros.model import MotorState, Pose
 from mime_motor_ros.settings import (
     check_names,
+    DRIVE,
     MOTOR,
     motor_names,
     NODE,
@@ -25,10 +27,10 @@ NAN, INF = math.nan, math.inf
 NAMES = '1 to 64 different names of letters, digits and _ that begin with a letter'
 SOURCES = 'imu, twist, odometry, tf, zero'
 FRAME = 'a frame id, not empty and no spaces around it'
-ENDS = (
-    'There are inertia, damping, axis, asymmetry, rotor_inertia, placement.xyz, placement.rpy, '
-    'placement.quaternion, initial_spin, initial_angle, stator_frame, rotor_frame, joint.'
-)
+ENDS = f'There are {", ".join(parameter.name for parameter in MOTOR)}.'
+AMOUNTS = [
+    p for p in (*NODE, *DRIVE) if p.rule.startswith('finite and >= 0') and p.unit != 's' and p.live
+]
 ACROSS = 'across the axis, |Q axis| <= 1e-9 |Q| kg m^2'
 ALONG = 'What lies along the axis is the inertia, and what tilts it is an imbalance.'
 BODY = 'positive, no principal moment above the sum of the two others [kg m^2]'
@@ -53,6 +55,54 @@ BAD = [
         "motors must be names that no parameter has, got 'qos_overrides'.",
     ),
     ('motors', ['rate'], "motors must be names that no parameter has, got 'rate'."),
+    # the drive
+    *(
+        (name, -1.0, f'{name} must be {parameter.rule}, got -1.0.')
+        for parameter in AMOUNTS
+        for name in [f'wheel.{parameter.name}' if parameter in DRIVE else parameter.name]
+    ),
+    ('wheel.mode', 'speed', f'wheel.mode must be one of {", ".join(MODES)}, got {"speed"!r}.'),
+    (
+        'wheel.mode',
+        'voltage',
+        "wheel.mode must be another one without an armature, got 'voltage'. Give "
+        'voltage.resistance and voltage.torque_constant, or the data sheet.',
+    ),
+    (
+        'wheel.position.range',
+        [1.0, -1.0],
+        'wheel.position.range must be the lowest, then the highest angle [rad], got [1.0, -1.0].',
+    ),
+    ('wheel.gear.ratio', 0.0, 'wheel.gear.ratio must be finite and not 0, got 0.0.'),
+    ('wheel.gear.inertia', -1.0, 'wheel.gear.inertia must be finite and >= 0 kg m^2, got -1.0.'),
+    ('wheel.gear.efficiency', 1.1, 'wheel.gear.efficiency must be > 0 and <= 1, got 1.1.'),
+    (
+        'wheel.imbalance.static',
+        -1.0,
+        'wheel.imbalance.static must be finite and >= 0 kg m, got -1.0.',
+    ),
+    (
+        'wheel.imbalance.dynamic',
+        NAN,
+        'wheel.imbalance.dynamic must be finite and >= 0 kg m^2, got nan.',
+    ),
+    (
+        'wheel.imbalance.static_phase',
+        INF,
+        'wheel.imbalance.static_phase must be a finite number [rad], got inf.',
+    ),
+    (
+        'wheel.imbalance.dynamic_phase',
+        INF,
+        'wheel.imbalance.dynamic_phase must be a finite number [rad], got inf.',
+    ),
+    ('wheel.group', 1.5, 'wheel.group must be a whole number from 0 to 999, got 1.5.'),
+    ('groups_off', 'a', "groups_off must be numbers of groups as '0,2-3', or empty, got 'a'."),
+    (
+        'wheel.voltage.inductance',
+        1e-3,
+        'wheel.voltage.torque_constant must be finite and > 0 N m/A, got 0.0.',
+    ),
     # plain numbers
     ('rate', 0.0, 'rate must be > 0 Hz and <= 10000 Hz, got 0.0.'),
     ('rate', -1, 'rate must be > 0 Hz and <= 10000 Hz, got -1.'),
@@ -381,7 +431,10 @@ def test_what_may_change_while_running():
         'max_gap',
         'settle',
         'on_time_jump',
-    }
+        'groups_off',
+        'mode',
+        'position.range',
+    } | {parameter.name for parameter in AMOUNTS}
 
 
 @pytest.mark.parametrize('parameter', [*NODE, *MOTOR], ids=lambda parameter: parameter.name)

@@ -775,3 +775,23 @@ def test_T01_the_loop_goes_on_at_once_when_the_clock_of_the_machine_is_set_back(
         stop.asked = True
         looped.join()
         motor.destroy_node()
+
+
+def test_a_drive_is_commanded_by_its_mode_and_the_mode_is_set_live(make_bench):
+    gains = {'wheel__velocity__kp': 1.0, 'wheel__velocity__ki': 10.0}
+    bench = make_bench(**STILL, **gains, rate=1000.0, wheel__mode='velocity')
+    bench.hear(JointState, 'joint_states')
+    bench.tick(1.0)
+    command = JointState(name=['wheel_joint'], velocity=[20.0])
+    bench.send(command, '/motor/joint_command')
+    bench.tick(1.001)  # without a stamp, it acts from its receipt
+    bench.tick(1.4)
+    last = bench.heard('joint_states', 400)[-1]
+    assert last.velocity[0] == pytest.approx(20.0, rel=1e-3)
+    (answer,) = bench.motor.set_parameters([Parameter('wheel.mode', value='torque')])
+    assert answer.successful
+    bench.tick(1.401)
+    (after,) = bench.heard('joint_states')
+    assert after.effort[0] == last.effort[0]
+    (answer,) = bench.motor.set_parameters([Parameter('wheel.mode', value='voltage')])
+    assert answer.reason.startswith('wheel.mode must be another one without an armature')

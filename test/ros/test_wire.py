@@ -53,6 +53,9 @@ def outcome(motors):
             WRENCH,
             0.0,
             0.0,
+            0.1 * i,
+            0.0,
+            9.0,
         )
         for i in range(motors)
     ]

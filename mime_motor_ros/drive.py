@@ -1,0 +1,367 @@
+"""
+From a command to the torque that acts: modes, gains and limits of the drive of one motor.
+
+Pure functions and frozen parameters; no clock, no ROS, no numpy. What a drive wants is an affine
+law of the speed at the end of the step, `axial.Law`, so gains may be as stiff as one likes; its
+limits are bounds of the torque, applied in one order (doc/drives.md): slew rate, torque, current,
+speed, power, and at last the limit that all motors of a mount share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntFlag
+from math import inf, sqrt
+from typing import NamedTuple
+
+from .axial import Law
+from .errors import ParameterError
+
+MODES = ('torque', 'velocity', 'position', 'integrated_velocity', 'voltage', 'damper')
+
+
+class Active(IntFlag):
+    """Which limits act, as a bit field; the name of each is what is said of it."""
+
+    COMMAND_RANGE = 1
+    DEAD_ZONE = 2
+    SLEW_RATE = 4
+    TORQUE_LIMIT = 8
+    CURRENT_LIMIT = 16
+    SUPPLY_VOLTAGE = 32
+    SPEED_LIMIT = 64
+    POWER_LIMIT = 128
+    MOUNT_TORQUE_LIMIT = 256
+    GROUP_OFF = 512
+
+    @property
+    def words(self) -> str:
+        """Return the names of all that act, in words."""
+        return ', '.join(str(one.name).lower().replace('_', ' ') for one in Active if one in self)
+
+
+class Gains(NamedTuple):
+    """Gains on an error of speed or angle; torques [N m]."""
+
+    proportional: float = 0.0
+    """[N m s] of a speed, [N m] of an angle (a radian)."""
+    integral: float = 0.0
+    """[N m] of a speed, [N m/s] of an angle."""
+    derivative: float = 0.0
+    """[N m s], of an angle."""
+
+
+@dataclass(frozen=True)
+class Armature:
+    """
+    A DC motor behind a gear: V = R i + L di/dt + Ke n v, tau = n eta Kt i.
+
+    Parameters
+    ----------
+    resistance : R [ohm], finite and >= 0
+    inductance : L [H], finite and >= 0; > 0 where R is 0 is refused: the current would not settle
+    torque_constant : Kt [N m/A], finite and > 0
+    back_emf : Ke [V s], finite and >= 0
+    efficiency : eta, of the gear, > 0 and <= 1; it takes while the drive drives
+    supply : [V], > 0
+    current : limit of abs(i) [A], > 0
+
+    """
+
+    resistance: float
+    torque_constant: float
+    back_emf: float
+    inductance: float = 0.0
+    efficiency: float = 1.0
+    supply: float = inf
+    current: float = inf
+
+    def __post_init__(self) -> None:
+        _need('resistance', self.resistance, 'finite and >= 0 ohm', 0.0 <= self.resistance < inf)
+        _need('inductance', self.inductance, 'finite and >= 0 H', 0.0 <= self.inductance < inf)
+        _need('torque_constant', self.torque_constant, 'finite and > 0 N m/A',
+              0.0 < self.torque_constant < inf)  # fmt: skip
+        _need('back_emf', self.back_emf, 'finite and >= 0 V s', 0.0 <= self.back_emf < inf)
+        _need('efficiency', self.efficiency, '> 0 and <= 1', 0.0 < self.efficiency <= 1.0)
+        if self.resistance == 0.0:
+            rule = '> 0 ohm: without it the current of a held voltage would grow for ever'
+            raise ParameterError('resistance', rule, self.resistance)
+
+
+def from_datasheet(
+    nominal_voltage: float, stall_torque: float, no_load_speed: float, no_load_current: float
+) -> tuple[float, float, float]:
+    """
+    Return R [ohm], Kt [N m/A] and Ke [V s] out of four figures of a data sheet.
+
+    V = R i0 + K w0 with one K for both constants, and the stall torque K (V / R - i0): what the
+    current without load overcomes does not reach the shaft.
+
+    Raises
+    ------
+    ParameterError
+        If no motor has these figures.
+
+    """
+    V, T, w0, i0 = nominal_voltage, stall_torque, no_load_speed, no_load_current
+    _need('nominal_voltage', V, 'finite and > 0 V', 0.0 < V < inf)
+    _need('stall_torque', T, 'finite and > 0 N m', 0.0 < T < inf)
+    _need('no_load_speed', w0, 'finite and > 0 rad/s', 0.0 < w0 < inf)
+    _need('no_load_current', i0, 'finite and >= 0 A', 0.0 <= i0 < inf)
+    # K = (V - R i0) / w0 into T = K (V / R - i0) = (V - R i0)^2 / (w0 R): a quadratic in R, of
+    # which the smaller root is the motor (its no-load current is far below that of its stall).
+    half = V * i0 + 0.5 * w0 * T
+    R = V * V / (half + sqrt(half * half - (V * i0) ** 2))  # no difference of like numbers
+    K = (V - R * i0) / w0
+    return R, K, K
+
+
+@dataclass(frozen=True)
+class Drive:
+    """
+    What turns commands into torque; limits of inf are none.
+
+    Parameters
+    ----------
+    mode : one of MODES
+        What a command is: N m, rad/s, rad, rad/s (integrated), V or N m s.
+    velocity, position : Gains
+        Of the modes `velocity`, and `position` and `integrated_velocity`.
+    armature : Armature or None
+        Needed by the mode `voltage`.
+    ratio : n
+        Of the gear between the armature and the rotor.
+    target_range : (low, high) [rad]
+        What an integrated target is clamped to.
+    command_limit : in the unit of the mode, > 0
+    dead_zone : [N m], >= 0
+        Torque below which the drive gives none.
+    slew_rate : [N m/s], torque_limit : [N m], speed_limit : [rad/s], power_limit : [W], all > 0
+
+    """
+
+    mode: str = 'torque'
+    velocity: Gains = Gains()
+    position: Gains = Gains()
+    armature: Armature | None = None
+    ratio: float = 1.0
+    target_range: tuple[float, float] = (-inf, inf)
+    command_limit: float = inf
+    dead_zone: float = 0.0
+    slew_rate: float = inf
+    torque_limit: float = inf
+    speed_limit: float = inf
+    power_limit: float = inf
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ParameterError('mode', f'one of {", ".join(MODES)}', repr(self.mode))
+        if self.mode == 'voltage' and self.armature is None:
+            hint = 'Give voltage.resistance and voltage.torque_constant, or the data sheet.'
+            raise ParameterError('mode', 'another one without an armature', "'voltage'", hint)
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether a command is the torque, with nothing in between."""
+        return self == PLAIN
+
+
+PLAIN = Drive()
+
+
+class Setpoint(NamedTuple):
+    """A command as a whole; the value is in the unit of the mode."""
+
+    value: float
+    velocity: float = 0.0
+    """Fed forward [rad/s], in the modes of angle."""
+    torque: float = 0.0
+    """Fed forward [N m], in the modes of speed and angle."""
+
+
+class DriveState(NamedTuple):
+    """What a drive remembers from step to step."""
+
+    integral: float = 0.0
+    """Of the gains [N m]."""
+    target: float | None = None
+    """Of an integrated velocity [rad]; None: where the rotor is."""
+    current: float = 0.0
+    """i [A]."""
+    torque: float = 0.0
+    """tau of the step before [N m]."""
+    voltage: float = 0.0
+    """V of the step before [V]."""
+    active: Active = Active(0)
+
+
+class Wanted(NamedTuple):
+    """The law of one step, before and with its limits, and what it was made of."""
+
+    free: Law
+    bounded: Law
+    setpoint: Setpoint | None
+    target: float | None
+    bounds: tuple[tuple[Active, float, float], ...]
+    active: Active
+    k: float
+    """tau over i [N m/A] of an armature, 0 without."""
+
+
+def wanted(
+    drive: Drive,
+    state: DriveState,
+    setpoint: Setpoint | None,
+    angle: float,
+    speed: float,
+    dt: float,
+) -> Wanted:
+    """
+    Return what the drive does in a step: None as set point switches it off, torque 0.
+
+    ``angle`` [rad] and ``speed`` [rad/s] are against the stator, at the beginning of the step.
+    """
+    if setpoint is None:
+        off = Law(0.0)
+        return Wanted(off, off, None, None, (), Active(0), 0.0)
+    active = Active(0)
+    most = drive.command_limit
+    if drive.mode == 'voltage' and drive.armature is not None:
+        if abs(setpoint.value) > drive.armature.supply:
+            active |= Active.SUPPLY_VOLTAGE
+        most = min(most, drive.armature.supply)
+    if abs(setpoint.value) > most:
+        if abs(setpoint.value) > drive.command_limit:
+            active |= Active.COMMAND_RANGE
+        setpoint = setpoint._replace(value=min(max(setpoint.value, -most), most))
+    free, target, k = _law(drive, state, setpoint, angle, speed, dt)
+    if drive.dead_zone and abs(free.torque - free.slope * speed) < drive.dead_zone:
+        free, active = Law(0.0), active | Active.DEAD_ZONE
+    bounds = _bounds(drive, state, speed, dt, k)
+    low, high = -inf, inf
+    for _, least, most in bounds:
+        low, high = min(max(low, least), most), max(min(high, most), least)
+    bounded = free._replace(low=low, high=high, power=drive.power_limit)
+    return Wanted(free, bounded, setpoint, target, bounds, active, k)
+
+
+def _law(
+    drive: Drive, state: DriveState, setpoint: Setpoint, angle: float, speed: float, dt: float
+) -> tuple[Law, float | None, float]:
+    value, forward, torque = setpoint
+    if drive.mode == 'torque':
+        return Law(value), None, 0.0
+    if drive.mode == 'damper':
+        return Law(0.0, max(value, 0.0)), None, 0.0
+    if drive.mode == 'velocity':
+        gain = drive.velocity.proportional + dt * drive.velocity.integral
+        return Law(gain * value + state.integral + torque, gain), None, 0.0
+    if drive.mode == 'voltage' and drive.armature is not None:
+        a, n = drive.armature, drive.ratio
+        driving = value * n * speed >= 0.0
+        k = n * a.torque_constant * (a.efficiency if driving else 1.0 / a.efficiency)
+        D = a.inductance + dt * a.resistance
+        tau = k * (a.inductance * state.current + dt * value) / D
+        return Law(tau, k * dt * a.back_emf * n / D), None, k
+    target = value
+    if drive.mode == 'integrated_velocity':
+        low, high = drive.target_range
+        before = angle if state.target is None else state.target
+        target = min(max(before + dt * value, low), high)
+        forward = (target - before) / dt
+    p, i, d = drive.position
+    gain = p + dt * i
+    tau = gain * (target - angle) + d * forward + state.integral + torque
+    return Law(tau, gain * dt + d), target, 0.0
+
+
+def _bounds(
+    drive: Drive, state: DriveState, speed: float, dt: float, k: float
+) -> tuple[tuple[Active, float, float], ...]:
+    """Return the bounds of the torque in the order in which they are applied: a later one wins."""
+    bounds = []
+    if drive.slew_rate < inf:
+        room = drive.slew_rate * dt
+        bounds.append((Active.SLEW_RATE, state.torque - room, state.torque + room))
+    if drive.torque_limit < inf:
+        bounds.append((Active.TORQUE_LIMIT, -drive.torque_limit, drive.torque_limit))
+    if k and drive.armature is not None and drive.armature.current < inf:
+        most = abs(k) * drive.armature.current
+        bounds.append((Active.CURRENT_LIMIT, -most, most))
+    if speed >= drive.speed_limit:
+        bounds.append((Active.SPEED_LIMIT, -inf, 0.0))
+    elif speed <= -drive.speed_limit:
+        bounds.append((Active.SPEED_LIMIT, 0.0, inf))
+    return tuple(bounds)
+
+
+def after(
+    drive: Drive,
+    state: DriveState,
+    made: Wanted,
+    torque: float,
+    angle: float,
+    speed: float,
+    dt: float,
+) -> DriveState:
+    """Return what the drive remembers of a step that ended with this torque, angle and speed."""
+    if made.setpoint is None:  # off: nothing is carried over
+        return DriveState(torque=torque)
+    unlimited = made.free.torque - made.free.slope * speed
+    active = made.active
+    if torque != unlimited:
+        if abs(torque * speed) >= drive.power_limit * (1.0 - 1e-9):
+            active |= Active.POWER_LIMIT
+        else:
+            acting = [flag for flag, low, high in made.bounds
+                      if torque == (low if unlimited < torque else high)]  # fmt: skip
+            active |= acting[-1] if acting else Active.MOUNT_TORQUE_LIMIT
+    integral = state.integral
+    if drive.mode == 'velocity':
+        error, gain = made.setpoint.value - speed, drive.velocity.integral
+    else:
+        target = angle if made.target is None else made.target
+        error, gain = target - angle, drive.position.integral
+    # Behind a limit the integral only unwinds.
+    if drive.mode not in ('torque', 'damper', 'voltage') and (unlimited - torque) * error <= 0.0:
+        integral += dt * gain * error
+    current = torque / made.k if made.k else 0.0
+    voltage = made.setpoint.value if made.k else 0.0
+    return DriveState(integral, made.target, current, torque, voltage, active)
+
+
+def switched(
+    drive: Drive, state: DriveState, angle: float, speed: float
+) -> tuple[Setpoint, DriveState]:
+    """
+    Return the set point and state with which a mode begins without a step of the torque.
+
+    The set point is where the rotor is. What the torque was is carried by the integral, so a
+    mode without an integral gain begins with what its gains give there.
+    """
+    torque, fresh = state.torque, DriveState(torque=state.torque)
+    if drive.mode == 'torque':
+        return Setpoint(torque), fresh
+    if drive.mode == 'damper':
+        against = -torque / speed if speed and torque * speed < 0.0 else 0.0
+        return Setpoint(against), fresh
+    if drive.mode == 'voltage' and drive.armature is not None:
+        a, n = drive.armature, drive.ratio
+        driving = torque * speed >= 0.0
+        k = n * a.torque_constant * (a.efficiency if driving else 1.0 / a.efficiency)
+        current = torque / k
+        volts = a.resistance * current + a.back_emf * n * speed
+        return Setpoint(volts), fresh._replace(current=current)
+    if drive.mode == 'velocity':
+        kept = torque if drive.velocity.integral else 0.0
+        return Setpoint(speed), fresh._replace(integral=kept)
+    # Set at the angle with the rotor's own velocity fed forward, so that no gain acts.
+    kept = torque if drive.position.integral else 0.0
+    if drive.mode == 'integrated_velocity':
+        return Setpoint(speed), fresh._replace(integral=kept, target=angle)
+    return Setpoint(angle, speed), fresh._replace(integral=kept)
+
+
+def _need(name: str, value: float, rule: str, holds: bool) -> None:
+    if not holds:
+        raise ParameterError(name, rule, value)
