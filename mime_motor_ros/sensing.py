@@ -1,0 +1,406 @@
+"""
+From the state of a motor to what its sensors read, and how warm its winding is.
+
+Pure functions of floats, no clock, no ROS, no numpy. A quantity passes, in this order,
+
+    true value -> low-pass -> bias -> noise -> quantisation -> fault,
+
+an encoder quantisation and fault only. What has to be remembered is a `Reading`, which the caller
+keeps; when a sample is due, and how late it is told, is the caller's too. The noise is a function
+of seed, motor, quantity and number of the sample, so the same samples read the same everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from hashlib import sha256
+from math import cos, exp, expm1, floor, inf, isfinite, log, sqrt, tau
+from typing import ClassVar, NamedTuple
+
+from .errors import ParameterError
+
+MOST_COUNTS = 1_000_000_000
+ABSOLUTE_ZERO = -273.15  # [deg C]
+_64_BITS = 0xFFFF_FFFF_FFFF_FFFF
+_32_BITS = 0xFFFF_FFFF
+_WHOLE = 2.0**53  # from here on every float is a whole number
+
+
+@dataclass(frozen=True)
+class Channel:
+    """
+    How one quantity is measured; without arguments, exactly.
+
+    The unit is that of the quantity: a `Tachometer` and a `TorqueSensor` are channels.
+
+    Parameters
+    ----------
+    noise : finite and >= 0
+        Standard deviation of a sample, normally distributed, each sample anew.
+    bias : finite
+        Added to every sample.
+    cutoff : f [Hz], finite and >= 0
+        Of a first-order low-pass, which sees the samples only; 0: none.
+    resolution : finite and >= 0
+        Step of the quantisation, to the nearest; 0: none.
+
+    Raises
+    ------
+    ParameterError
+        If a value breaks its rule.
+
+    """
+
+    name: ClassVar[str] = 'channel'
+    unit: ClassVar[str] = ''
+
+    noise: float = 0.0
+    bias: float = 0.0
+    cutoff: float = 0.0
+    resolution: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, rule, unit in (
+            ('noise', 'finite and >= 0', self.unit),
+            ('bias', 'finite', f'[{self.unit}]' if self.unit else ''),
+            ('cutoff', 'finite and >= 0', 'Hz'),
+            ('resolution', 'finite and >= 0', self.unit),
+        ):
+            value = getattr(self, name)
+            if not (isfinite(value) and (value >= 0.0 or name == 'bias')):
+                raise ParameterError(f'{self.name}.{name}', f'{rule} {unit}'.rstrip(), value)
+
+    def passed(self, value: float, before: float | None, dt: float) -> float:
+        """
+        Return what the low-pass lets through of a value, exact for one held during ``dt`` [s].
+
+        ``before`` is what it let through last; None: the filter starts settled.
+        """
+        if before is None or not self.cutoff:
+            return value
+        return value + (before - value) * exp(-tau * self.cutoff * dt)
+
+    def read(self, passed: float, key: int, number: int) -> float:
+        """Return the sample of a number made of what the low-pass let through."""
+        value = passed + self.bias
+        if self.noise:
+            value += self.noise * normal(key, number)
+        if self.resolution:
+            steps = value / self.resolution
+            if abs(steps) < _WHOLE:
+                value = round(steps) * self.resolution
+        return value
+
+
+class Tachometer(Channel):
+    """The channel of the speed against the stator [rad/s]."""
+
+    name, unit = 'tachometer', 'rad/s'
+
+
+class TorqueSensor(Channel):
+    """The channel of the torque [N m]."""
+
+    name, unit = 'torque_sensor', 'N m'
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """
+    An incremental encoder: it knows the angle as whole counts, and a speed from their changes.
+
+    Parameters
+    ----------
+    counts : a whole number from 0 to 1000000000
+        A turn, all edges counted; 0: no encoder.
+
+    Raises
+    ------
+    ParameterError
+        If it is no such number.
+
+    """
+
+    counts: int = 0
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.counts, int) and not isinstance(self.counts, bool)
+        if not (whole and 0 <= self.counts <= MOST_COUNTS):
+            rule = f'a whole number from 0 to {MOST_COUNTS} (counts a turn)'
+            raise ParameterError('encoder.counts', rule, self.counts)
+
+
+class Fault(Enum):
+    """What is wrong with a measured quantity, on command."""
+
+    NONE = 'none'
+    STUCK = 'stuck'
+    """Holds the last value before the fault; before any, the first it would have given."""
+    OFF = 'off'
+    """Reads 0.0, as an input without a signal."""
+    DROP = 'drop'
+    """Gives no sample at all: None."""
+
+
+class Faults(NamedTuple):
+    """A fault for each quantity; an encoder that fails is often two of them."""
+
+    position: Fault = Fault.NONE
+    speed: Fault = Fault.NONE
+    torque: Fault = Fault.NONE
+
+
+class Measured(NamedTuple):
+    """What the sensors of a motor read; None where there is no sensor or no sample."""
+
+    position: float | None = None
+    """Angle of the encoder's count [rad], not wrapped."""
+    speed: float | None = None
+    """Against the stator [rad/s], of the tachometer or else of the encoder."""
+    torque: float | None = None
+    """[N m]."""
+
+
+class Reading(NamedTuple):
+    """What is remembered from one sample to the next; a new one at the start and a reset."""
+
+    samples: int = 0
+    """How many were taken, lost ones too: the number of the next."""
+    counted: int | None = None
+    """Of the encoder, at the last sample."""
+    passed_speed: float | None = None
+    """Behind the tachometer's low-pass [rad/s]."""
+    passed_torque: float | None = None
+    """Behind the torque sensor's low-pass [N m]."""
+    healthy: Measured = Measured()
+    """Of each quantity, the last value without a fault."""
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """
+    The sensors of one motor.
+
+    Parameters
+    ----------
+    encoder
+        Measures the position, and without a tachometer the speed.
+    tachometer
+        Measures the speed; None: there is none.
+    torque
+        Measures the torque; None: there is none.
+    seed
+        Of the noise, any whole number.
+    motor
+        Its name, so that motors of one seed have noises of their own.
+
+    """
+
+    encoder: Encoder = Encoder()
+    tachometer: Tachometer | None = None
+    torque: TorqueSensor | None = None
+    seed: int = 0
+    motor: str = ''
+
+    @cached_property
+    def is_none(self) -> bool:
+        """Tell whether nothing is measured."""
+        return not self.encoder.counts and self.tachometer is None and self.torque is None
+
+    @cached_property
+    def keys(self) -> tuple[int, int]:
+        """Return the keys of the noise of speed and of torque."""
+        seed, motor = self.seed, self.motor
+        return noise_key(seed, motor, 'speed'), noise_key(seed, motor, 'torque')
+
+
+NO_FAULTS = Faults()
+NO_SENSORS = Sensors()
+
+
+def noise_key(seed: int, motor: str, quantity: str) -> int:
+    """Return the key of the noise of one quantity of one motor: 64 bits."""
+    return int.from_bytes(sha256(f'{seed}/{motor}/{quantity}'.encode()).digest()[:8], 'big')
+
+
+def normal(key: int, number: int) -> float:
+    """
+    Return a number of the standard normal distribution, the same for the same key and number.
+
+    The bits are those of SplitMix64 (Steele2014), which reaches any number of its sequence at
+    once; the transform is Box and Muller's with 32 bits each, so no value is beyond 6.8.
+    """
+    z = (key + number * 0x9E37_79B9_7F4A_7C15) & _64_BITS
+    z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & _64_BITS
+    z = ((z ^ (z >> 27)) * 0x94D0_49BB_1331_11EB) & _64_BITS
+    z ^= z >> 31
+    radius = sqrt(-2.0 * log(((z >> 32) + 0.5) * 2.0**-32))  # half a step off 0, which has no log
+    return radius * cos((z & _32_BITS) * (tau * 2.0**-32))
+
+
+def sense(
+    sensors: Sensors,
+    reading: Reading,
+    angle: float,
+    speed: float,
+    torque: float,
+    dt: float,
+    faults: Faults = NO_FAULTS,
+) -> tuple[Measured, Reading]:
+    """
+    Return what the sensors read of a state, and what to remember for the next sample.
+
+    The speed of an encoder is what it counted since the last sample: the counts of all samples
+    add up to those of the whole way, so it does not drift; the first sample has none. Filters,
+    counts and noise run on below a fault, so that a motor reads after one as if none had been.
+
+    Parameters
+    ----------
+    sensors
+        Of the motor.
+    reading
+        What was remembered at the last sample.
+    angle, speed
+        Of the rotor against the stator [rad], not wrapped, and [rad/s].
+    torque
+        What a torque sensor there would feel [N m].
+    dt
+        Time since the last sample [s], > 0.
+    faults
+        As commanded.
+
+    """
+    number = reading.samples
+    position = rate = felt = passed_speed = passed_torque = None
+    count = reading.counted
+    if counts := sensors.encoder.counts:
+        count = floor(angle * counts / tau)
+        position = count * tau / counts
+        if reading.counted is not None:
+            rate = (count - reading.counted) * tau / (counts * dt)
+    if (channel := sensors.tachometer) is not None:
+        passed_speed = channel.passed(speed, reading.passed_speed, dt)
+        rate = channel.read(passed_speed, sensors.keys[0], number)
+    if (sensor := sensors.torque) is not None:
+        passed_torque = sensor.passed(torque, reading.passed_torque, dt)
+        felt = sensor.read(passed_torque, sensors.keys[1], number)
+    measured = healthy = Measured(position, rate, felt)
+    if faults != NO_FAULTS:
+        pairs = map(_faulty, faults, measured, reading.healthy)
+        given, kept = zip(*pairs, strict=True)
+        measured, healthy = Measured(*given), Measured(*kept)
+    return measured, Reading(number + 1, count, passed_speed, passed_torque, healthy)
+
+
+def _faulty(
+    fault: Fault, value: float | None, healthy: float | None
+) -> tuple[float | None, float | None]:
+    """Return what is read of a value, and the last healthy one."""
+    if fault is Fault.NONE or value is None:
+        return value, value
+    if fault is Fault.STUCK:
+        held = value if healthy is None else healthy
+        return held, held
+    return (0.0 if fault is Fault.OFF else None), healthy
+
+
+@dataclass(frozen=True)
+class Winding:
+    """
+    The winding of a motor as one warm body: its temperature, resistance and derating.
+
+    Parameters
+    ----------
+    thermal_resistance : R_th [K/W], finite and >= 0
+        From the winding to what is around; 0: it stays at the ambient temperature.
+    thermal_capacity : C_th [J/K], finite and >= 0, not 0 with a thermal resistance
+        Of the winding.
+    ambient : T_a [deg C], finite
+        Temperature around, and of a winding that has not been used.
+    coefficient : alpha [1/K], finite and >= 0
+        Of the electrical resistance; 0.00393 is copper's.
+    reference : T_0 [deg C], finite
+        Temperature of which the electrical resistance is told.
+    limit : T_l [deg C]
+        Temperature from which less torque is allowed; infinite: derating is off.
+    maximum : T_m [deg C], > limit
+        Temperature at which none is.
+
+    Raises
+    ------
+    ParameterError
+        If a value breaks its rule.
+
+    """
+
+    thermal_resistance: float = 0.0
+    thermal_capacity: float = 0.0
+    ambient: float = 25.0
+    coefficient: float = 0.00393
+    reference: float = 25.0
+    limit: float = inf
+    maximum: float = inf
+
+    def __post_init__(self) -> None:
+        for name, unit in (
+            ('thermal_resistance', 'K/W'),
+            ('thermal_capacity', 'J/K'),
+            ('coefficient', '1/K'),
+        ):
+            value = getattr(self, name)
+            if not (isfinite(value) and value >= 0.0):
+                raise ParameterError(f'winding.{name}', f'finite and >= 0 {unit}', value)
+        for name in ('ambient', 'reference'):
+            value = getattr(self, name)
+            if not (isfinite(value) and value >= ABSOLUTE_ZERO):
+                rule = f'finite and >= {ABSOLUTE_ZERO:g} deg C'
+                raise ParameterError(f'winding.{name}', rule, value)
+        if self.thermal_resistance and not self.thermal_capacity:
+            rule = '> 0 J/K where there is a thermal resistance'
+            raise ParameterError('winding.thermal_capacity', rule, self.thermal_capacity)
+        if not self.resistance(1.0, self.ambient) > 0.0:
+            least = self.reference - 1.0 / self.coefficient
+            rule = f'> {least:g} deg C, where the electrical resistance is 0'
+            raise ParameterError('winding.ambient', rule, self.ambient)
+        if not self.limit >= ABSOLUTE_ZERO:
+            rule = f'>= {ABSOLUTE_ZERO:g} deg C, infinite for no derating'
+            raise ParameterError('winding.limit', rule, self.limit)
+        if self.limit == inf:
+            if self.maximum != inf:
+                rule = 'infinite deg C where winding.limit is'
+                raise ParameterError('winding.maximum', rule, self.maximum)
+        elif not self.limit < self.maximum < inf:
+            rule = f'finite and > winding.limit, which is {self.limit:g} deg C'
+            raise ParameterError('winding.maximum', rule, self.maximum)
+
+    @property
+    def is_none(self) -> bool:
+        """Tell whether the temperature never changes."""
+        return not self.thermal_resistance
+
+    def temperature_after(self, temperature: float, power: float, dt: float) -> float:
+        """
+        Return the temperature after ``dt`` [s] of a power turned into heat [W]: exact.
+
+        That is T+ = T_inf + (T - T_inf) exp(-dt / (R_th C_th)), T_inf = T_a + R_th P.
+        """
+        if not self.thermal_resistance:
+            return self.ambient
+        final = self.ambient + self.thermal_resistance * power
+        share = -expm1(-dt / self.thermal_resistance / self.thermal_capacity)
+        return temperature + (final - temperature) * share
+
+    def resistance(self, at_reference: float, temperature: float) -> float:
+        """Return the electrical resistance at a temperature, in the unit of ``at_reference``."""
+        return at_reference * (1.0 + self.coefficient * (temperature - self.reference))
+
+    def derating(self, temperature: float) -> float:
+        """Return the allowed share of the torque: 1 up to the limit, 0 from the maximum on."""
+        if temperature <= self.limit:
+            return 1.0
+        return max(0.0, (self.maximum - temperature) / (self.maximum - self.limit))
+
+
+NO_WINDING = Winding()
