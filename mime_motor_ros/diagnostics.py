@@ -368,7 +368,7 @@ class Diagnostics:
             text,
             {
                 'spin (rad/s)': repr(state.spin),
-                'torque (N m)': repr(session.drives[index].torque),
+                'torque (N m)': repr(session.torques[index]),
                 'limits active': active.words or 'none',
                 'angle (rad)': repr(state.angle),
                 'work in (J)': f'{energy.work:.9g}',

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntFlag
+from functools import cached_property
 from math import inf, sqrt
 from typing import NamedTuple
 
@@ -160,7 +161,7 @@ class Drive:
             hint = 'Give voltage.resistance and voltage.torque_constant, or the data sheet.'
             raise ParameterError('mode', 'another one without an armature', "'voltage'", hint)
 
-    @property
+    @cached_property
     def is_plain(self) -> bool:
         """Tell whether a command is the torque, with nothing in between."""
         return self == PLAIN

@@ -187,6 +187,8 @@ class Session:
     Attributes
     ----------
     states : one MotorState a motor
+    drives : one DriveState a motor; of one without modes and limits it stays as it begins
+    torques : of each drive in the last step [N m]
     counts : Counter of (input, reason) for all that was refused, late or repeated
     gaps, jumps, steps, caught_up : what has happened to time so far
     poses : poses of the mount with stamps of their own that were read so far
@@ -203,6 +205,7 @@ class Session:
         self.drives = [DriveState() for _ in settings.motors]
         self._drive_spins: list[float | None] = [None for _ in settings.motors]
         self._speeds = [0.0 for _ in settings.motors]
+        self.torques = [0.0 for _ in settings.motors]
         self._held: list[tuple[int, Setpoint] | None] = [None for _ in settings.motors]
         self.counts: Counter[tuple[str, str]] = Counter()
         self.news: dict[str, str] = {}
@@ -275,6 +278,7 @@ class Session:
         self.states = [motor.initial for motor in self.settings.motors]
         self.energy = [Energy() for _ in self.settings.motors]
         self.drives = [DriveState() for _ in self.settings.motors]
+        self.torques = [0.0 for _ in self.settings.motors]
         self._drive_spins = [None for _ in self.settings.motors]
 
     def _switch(self, index: int, motor: MotorSettings) -> None:
@@ -285,7 +289,8 @@ class Session:
         the torque is as fresh as a command that came now.
         """
         state, speed = self.states[index], self._speeds[index]
-        held, self.drives[index] = switched(motor.drive, self.drives[index], state.angle, speed)
+        drive = self.drives[index]._replace(torque=self.torques[index])
+        held, self.drives[index] = switched(motor.drive, drive, state.angle, speed)
         self._commands[index].clear()
         self._held[index] = (self._end, held)
 
@@ -658,9 +663,8 @@ class Session:
             self.states[i], self._speeds[i] = step.state, step.relative_speed
             if motor.model.gear.inertia:
                 self._drive_spins[i] = step.drive_spin
-            if law is None:
-                self.drives[i] = self.drives[i]._replace(torque=step.torque)
-            else:
+            self.torques[i] = step.torque
+            if law is not None:
                 self.drives[i] = after(
                     motor.drive,
                     self.drives[i],

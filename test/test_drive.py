@@ -233,7 +233,7 @@ def test_the_mode_changed_live_goes_on_from_where_the_rotor_is():
     session.advance_to(START)
     session.take(JointCommand(START, ('wheel',), (), (20.0,)), START)
     session.advance_to(START + SECOND // 2)
-    before = session.drives[0].torque
+    before = session.torques[0]
     session.update(settings({**values, 'wheel.mode': 'torque'}))
     (outcome,) = session.advance_to(START + SECOND // 2 + MS)
     assert outcome.torques == (before,)
