@@ -14,10 +14,10 @@ found without iterating, and none of it can overshoot however long the step is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import copysign, exp, inf, isfinite, sqrt
+from math import copysign, exp, inf, sqrt
 from typing import NamedTuple
 
-from .errors import ParameterError
+from .errors import not_negative, ParameterError
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,7 @@ class Friction:
             ('quadratic', 'N m s^2'),
             ('cubic', 'N m s^3'),
         ):
-            value = getattr(self, name)
-            if not (isfinite(value) and value >= 0.0):
-                raise ParameterError(f'friction.{name}', f'finite and >= 0 {unit}', value)
+            not_negative(f'friction.{name}', getattr(self, name), unit)
         if 0.0 < self.static < self.coulomb:
             raise ParameterError(
                 'friction.static',

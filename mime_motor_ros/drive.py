@@ -16,7 +16,7 @@ from math import inf, sqrt
 from typing import NamedTuple
 
 from .axial import Law
-from .errors import ParameterError
+from .errors import not_negative, ParameterError, positive
 
 MODES = ('torque', 'velocity', 'position', 'integrated_velocity', 'voltage', 'damper')
 
@@ -59,8 +59,8 @@ class Armature:
 
     Parameters
     ----------
-    resistance : R [ohm], finite and >= 0
-    inductance : L [H], finite and >= 0; > 0 where R is 0 is refused: the current would not settle
+    resistance : R [ohm], finite and > 0
+    inductance : L [H], finite and >= 0
     torque_constant : Kt [N m/A], finite and > 0
     back_emf : Ke [V s], finite and >= 0
     efficiency : eta, of the gear, > 0 and <= 1; it takes while the drive drives
@@ -78,15 +78,20 @@ class Armature:
     current: float = inf
 
     def __post_init__(self) -> None:
-        _need('resistance', self.resistance, 'finite and >= 0 ohm', 0.0 <= self.resistance < inf)
-        _need('inductance', self.inductance, 'finite and >= 0 H', 0.0 <= self.inductance < inf)
-        _need('torque_constant', self.torque_constant, 'finite and > 0 N m/A',
-              0.0 < self.torque_constant < inf)  # fmt: skip
-        _need('back_emf', self.back_emf, 'finite and >= 0 V s', 0.0 <= self.back_emf < inf)
-        _need('efficiency', self.efficiency, '> 0 and <= 1', 0.0 < self.efficiency <= 1.0)
+        not_negative('resistance', self.resistance, 'ohm')
+        not_negative('inductance', self.inductance, 'H')
+        positive('torque_constant', self.torque_constant, 'N m/A')
+        not_negative('back_emf', self.back_emf, 'V s')
+        if not 0.0 < self.efficiency <= 1.0:
+            raise ParameterError('efficiency', '> 0 and <= 1', self.efficiency)
         if self.resistance == 0.0:
             rule = '> 0 ohm: without it the current of a held voltage would grow for ever'
             raise ParameterError('resistance', rule, self.resistance)
+
+    def torque_over_current(self, ratio: float, drives: bool) -> float:
+        """Return n eta Kt [N m/A] while it drives, and n Kt / eta while it brakes."""
+        share = self.efficiency if drives else 1.0 / self.efficiency
+        return ratio * self.torque_constant * share
 
 
 def from_datasheet(
@@ -105,10 +110,10 @@ def from_datasheet(
 
     """
     V, T, w0, i0 = nominal_voltage, stall_torque, no_load_speed, no_load_current
-    _need('nominal_voltage', V, 'finite and > 0 V', 0.0 < V < inf)
-    _need('stall_torque', T, 'finite and > 0 N m', 0.0 < T < inf)
-    _need('no_load_speed', w0, 'finite and > 0 rad/s', 0.0 < w0 < inf)
-    _need('no_load_current', i0, 'finite and >= 0 A', 0.0 <= i0 < inf)
+    positive('nominal_voltage', V, 'V')
+    positive('stall_torque', T, 'N m')
+    positive('no_load_speed', w0, 'rad/s')
+    not_negative('no_load_current', i0, 'A')
     # K = (V - R i0) / w0 into T = K (V / R - i0) = (V - R i0)^2 / (w0 R): a quadratic in R, of
     # which the smaller root is the motor (its no-load current is far below that of its stall).
     half = V * i0 + 0.5 * w0 * T
@@ -178,6 +183,23 @@ class Setpoint(NamedTuple):
     """Fed forward [rad/s], in the modes of angle."""
     torque: float = 0.0
     """Fed forward [N m], in the modes of speed and angle."""
+
+
+COMMANDED_BY = {
+    'velocity': 'velocities',
+    'integrated_velocity': 'velocities',
+    'position': 'positions',
+}
+"""Which numbers of a command by joint a mode needs; the others need efforts."""
+
+
+def commanded(mode: str, effort: float, velocity: float, position: float) -> Setpoint:
+    """Return the set point of a mode out of a command by joint; what is not its own is fed."""
+    if mode == 'position':
+        return Setpoint(position, velocity, effort)
+    if mode in COMMANDED_BY:
+        return Setpoint(velocity, 0.0, effort)
+    return Setpoint(effort)
 
 
 class DriveState(NamedTuple):
@@ -259,8 +281,7 @@ def _law(
         return Law(gain * value + state.integral + torque, gain), None, 0.0
     if drive.mode == 'voltage' and drive.armature is not None:
         a, n = drive.armature, drive.ratio
-        driving = value * n * speed >= 0.0
-        k = n * a.torque_constant * (a.efficiency if driving else 1.0 / a.efficiency)
+        k = a.torque_over_current(n, value * n * speed >= 0.0)
         D = a.inductance + dt * a.resistance
         tau = k * (a.inductance * state.current + dt * value) / D
         return Law(tau, k * dt * a.back_emf * n / D), None, k
@@ -348,9 +369,7 @@ def switched(
         return Setpoint(against), fresh
     if drive.mode == 'voltage' and drive.armature is not None:
         a, n = drive.armature, drive.ratio
-        driving = torque * speed >= 0.0
-        k = n * a.torque_constant * (a.efficiency if driving else 1.0 / a.efficiency)
-        current = torque / k
+        current = torque / a.torque_over_current(n, torque * speed >= 0.0)
         volts = a.resistance * current + a.back_emf * n * speed
         return Setpoint(volts), fresh._replace(current=current)
     if drive.mode == 'velocity':
@@ -361,8 +380,3 @@ def switched(
     if drive.mode == 'integrated_velocity':
         return Setpoint(speed), fresh._replace(integral=kept, target=angle)
     return Setpoint(angle, speed), fresh._replace(integral=kept)
-
-
-def _need(name: str, value: float, rule: str, holds: bool) -> None:
-    if not holds:
-        raise ParameterError(name, rule, value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 
 def shortened(text: str, most: int = 500) -> str:
     """Return a text that may have been sent by anybody, not longer than a line of a log."""
@@ -33,6 +35,18 @@ class ParameterError(MotorError, ValueError):
         text = f'{name} must be {rule}, got {shortened(str(value))}.'
         super().__init__(text + (f' {hint}' if hint else ''))
         self.name, self.rule, self.value, self.hint = name, rule, value, hint
+
+
+def positive(name: str, value: float, unit: str) -> None:
+    """Raise ParameterError unless a value is finite and > 0."""
+    if not 0.0 < value < inf:
+        raise ParameterError(name, f'finite and > 0 {unit}'.rstrip(), value)
+
+
+def not_negative(name: str, value: float, unit: str) -> None:
+    """Raise ParameterError unless a value is finite and >= 0."""
+    if not 0.0 <= value < inf:
+        raise ParameterError(name, f'finite and >= 0 {unit}'.rstrip(), value)
 
 
 class FrameError(MotorError, LookupError):

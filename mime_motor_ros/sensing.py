@@ -19,7 +19,7 @@ from hashlib import sha256
 from math import cos, exp, expm1, floor, inf, isfinite, log, sqrt, tau
 from typing import ClassVar, NamedTuple
 
-from .errors import ParameterError
+from .errors import not_negative, ParameterError
 
 MOST_COUNTS = 1_000_000_000
 ABSOLUTE_ZERO = -273.15  # [deg C]
@@ -62,15 +62,12 @@ class Channel:
     resolution: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, rule, unit in (
-            ('noise', 'finite and >= 0', self.unit),
-            ('bias', 'finite', f'[{self.unit}]' if self.unit else ''),
-            ('cutoff', 'finite and >= 0', 'Hz'),
-            ('resolution', 'finite and >= 0', self.unit),
-        ):
-            value = getattr(self, name)
-            if not (isfinite(value) and (value >= 0.0 or name == 'bias')):
-                raise ParameterError(f'{self.name}.{name}', f'{rule} {unit}'.rstrip(), value)
+        not_negative(f'{self.name}.noise', self.noise, self.unit)
+        not_negative(f'{self.name}.cutoff', self.cutoff, 'Hz')
+        not_negative(f'{self.name}.resolution', self.resolution, self.unit)
+        if not isfinite(self.bias):
+            unit = f' [{self.unit}]' if self.unit else ''
+            raise ParameterError(f'{self.name}.bias', f'finite{unit}', self.bias)
 
     def passed(self, value: float, before: float | None, dt: float) -> float:
         """
@@ -349,9 +346,7 @@ class Winding:
             ('thermal_capacity', 'J/K'),
             ('coefficient', '1/K'),
         ):
-            value = getattr(self, name)
-            if not (isfinite(value) and value >= 0.0):
-                raise ParameterError(f'winding.{name}', f'finite and >= 0 {unit}', value)
+            not_negative(f'winding.{name}', getattr(self, name), unit)
         for name in ('ambient', 'reference'):
             value = getattr(self, name)
             if not (isfinite(value) and value >= ABSOLUTE_ZERO):

@@ -28,7 +28,16 @@ from math import atan2, inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
 from .axial import Law
-from .drive import after, DriveState, Setpoint, switched, Wanted, wanted
+from .drive import (
+    after,
+    commanded,
+    COMMANDED_BY,
+    DriveState,
+    Setpoint,
+    switched,
+    Wanted,
+    wanted,
+)
 from .energy import Energy
 from .errors import FrameError
 from .frames import FOREVER, FrameTree
@@ -75,12 +84,6 @@ MOST_WAITING = 16_384
 """Samples of the mount's pose or rate: the longest ``settle`` at 3 kHz."""
 MOST_HELD = 4096
 """Samples of one command or load, and inputs of all kinds before the first clock."""
-COMMANDED_BY = {
-    'velocity': 'velocities',
-    'integrated_velocity': 'velocities',
-    'position': 'positions',
-}
-"""Which numbers of a JointCommand a mode needs; the others need efforts."""
 LONGEST_NAME = 256
 """Characters of a frame id or joint; in Gazebo and tf2 a scoped one has some dozens."""
 MESSAGES = ('imu', 'twist', 'odometry')
@@ -188,7 +191,6 @@ class Session:
     ----------
     states : one MotorState a motor
     drives : one DriveState a motor; of one without modes and limits it stays as it begins
-    torques : of each drive in the last step [N m]
     counts : Counter of (input, reason) for all that was refused, late or repeated
     gaps, jumps, steps, caught_up : what has happened to time so far
     poses : poses of the mount with stamps of their own that were read so far
@@ -203,9 +205,7 @@ class Session:
         self.states = [motor.initial for motor in settings.motors]
         self.energy = [Energy() for _ in settings.motors]
         self.drives = [DriveState() for _ in settings.motors]
-        self._drive_spins: list[float | None] = [None for _ in settings.motors]
-        self._speeds = [0.0 for _ in settings.motors]
-        self.torques = [0.0 for _ in settings.motors]
+        self._last: list[Step] = []  # of each motor the step before; none yet, or since a reset
         self._held: list[tuple[int, Setpoint] | None] = [None for _ in settings.motors]
         self.counts: Counter[tuple[str, str]] = Counter()
         self.news: dict[str, str] = {}
@@ -278,8 +278,7 @@ class Session:
         self.states = [motor.initial for motor in self.settings.motors]
         self.energy = [Energy() for _ in self.settings.motors]
         self.drives = [DriveState() for _ in self.settings.motors]
-        self.torques = [0.0 for _ in self.settings.motors]
-        self._drive_spins = [None for _ in self.settings.motors]
+        self._last = []
 
     def _switch(self, index: int, motor: MotorSettings) -> None:
         """
@@ -288,11 +287,16 @@ class Session:
         What was commanded before had another unit, so it is forgotten; the set point that holds
         the torque is as fresh as a command that came now.
         """
-        state, speed = self.states[index], self._speeds[index]
+        speed = self._last[index].relative_speed if self._last else 0.0
         drive = self.drives[index]._replace(torque=self.torques[index])
-        held, self.drives[index] = switched(motor.drive, drive, state.angle, speed)
+        held, self.drives[index] = switched(motor.drive, drive, self.states[index].angle, speed)
         self._commands[index].clear()
         self._held[index] = (self._end, held)
+
+    @property
+    def torques(self) -> tuple[float, ...]:
+        """Return the torque of each drive in the last step [N m]."""
+        return tuple(step.torque for step in self._last) or (0.0,) * len(self.states)
 
     @property
     def still(self) -> bool:
@@ -461,7 +465,7 @@ class Session:
             if not lists[needed]:
                 raise Refused('size', f'{count} names with 0 {needed}, the command of mode {mode}')
             fed = [numbers[k] if numbers else 0.0 for numbers in lists.values()]
-            setpoints.append(Setpoint(*_finite(_setpoint(mode, *fed))))
+            setpoints.append(Setpoint(*_finite(commanded(mode, *fed))))
         for name, setpoint in zip(item.names, setpoints, strict=True):
             self._offer(self._commands[self._index[name]], item.stamp, setpoint)
 
@@ -643,9 +647,7 @@ class Session:
                 torque, law = 0.0, self._wanted(i, motor, setpoint, mount, rate, dt)
             laws.append(law)
             bounded = None if law is None else law.bounded
-            if motor.model.gear.inertia and self._drive_spins[i] is None:
-                self._drive_spins[i] = self._geared(i, motor, mount, rate)
-            drive_spin = self._drive_spins[i]
+            drive_spin = self._drive_spin(i, motor, mount, rate)
             inputs.append(StepInputs(mount, rate, torque, stator, rotor, bounded, drive_spin))
         try:
             steps = self._advance(inputs, dt)
@@ -659,11 +661,8 @@ class Session:
             return None
         for i, motor in enumerate(self.settings.motors):
             step, law = steps[i], laws[i]
-            self.energy[i].add(motor.model, self.states[i], step, dt, self._drive_spins[i])
-            self.states[i], self._speeds[i] = step.state, step.relative_speed
-            if motor.model.gear.inertia:
-                self._drive_spins[i] = step.drive_spin
-            self.torques[i] = step.torque
+            self.energy[i].add(motor.model, self.states[i], step, dt, inputs[i].drive_spin)
+            self.states[i] = step.state
             if law is not None:
                 self.drives[i] = after(
                     motor.drive,
@@ -674,6 +673,7 @@ class Session:
                     step.relative_speed,
                     dt,
                 )
+        self._last = steps
         self.steps += 1
         self.waiting = ''
         return outcome
@@ -711,8 +711,14 @@ class Session:
         speed = state.spin - _about_axis(motor, mount, rate)
         return wanted(motor.drive, self.drives[index], setpoint, state.angle, speed, dt)
 
-    def _geared(self, index: int, motor: MotorSettings, mount: Pose, rate: Vector) -> float:
-        """Return the spin of the drive's own rotor that goes with the state [rad/s]."""
+    def _drive_spin(
+        self, index: int, motor: MotorSettings, mount: Pose, rate: Vector
+    ) -> float | None:
+        """Return the spin of the drive's own rotor: of the step before, or as the gear has it."""
+        if not motor.model.gear.inertia:
+            return None
+        if self._last:
+            return self._last[index].drive_spin
         about = _about_axis(motor, mount, rate)
         return about + motor.model.gear.ratio * (self.states[index].spin - about)
 
@@ -870,14 +876,6 @@ def _about_axis(motor: MotorSettings, mount: Pose, rate: Vector) -> float:
     """Return e.omega, the rate of the mount about a motor's axis [rad/s]."""
     stator = multiply(mount.orientation, motor.model.placement.orientation)
     return dot(rotate(stator, motor.model.axis), rate)
-
-
-def _setpoint(mode: str, effort: float, velocity: float, position: float) -> Setpoint:
-    if mode == 'position':
-        return Setpoint(position, velocity, effort)
-    if mode in ('velocity', 'integrated_velocity'):
-        return Setpoint(velocity, 0.0, effort)
-    return Setpoint(effort)
 
 
 def _is_large(item: Any) -> bool:

@@ -57,10 +57,10 @@ class Parameter(NamedTuple):
         return f'{self.text}{unit}' + (f'; {rule}' if rule else '') + '.'
 
 
-def _amount(name: str, unit: str, text: str) -> Parameter:
-    """Return a live parameter that is 0 where it is not given."""
+def _amount(name: str, unit: str, text: str, live: bool = True) -> Parameter:
+    """Return a parameter that is 0 where it is not given."""
     rule = f'finite and >= 0 {unit}'.rstrip()
-    return Parameter(name, 0.0, unit, text, rule, 0.0, live=True)
+    return Parameter(name, 0.0, unit, text, rule, 0.0, live=live)
 
 
 _AGE: dict[str, Any] = {'low': 0.0, 'above': True, 'rule': 'finite and > 0 s', 'live': True}
@@ -246,14 +246,7 @@ DRIVE = (
         "n, turns of the drive's own rotor to one of this; negative: it reverses",
         'finite and not 0',
     ),
-    Parameter(
-        'gear.inertia',
-        0.0,
-        'kg m^2',
-        "J_m, of the drive's own rotor about the same axis",
-        'finite and >= 0 kg m^2',
-        0.0,
-    ),
+    _amount('gear.inertia', 'kg m^2', "J_m, of the drive's own rotor about the same axis", False),
     Parameter(
         'gear.efficiency',
         1.0,
@@ -277,22 +270,8 @@ DRIVE = (
     _amount('friction.stribeck_speed', 'rad/s', 'v_s, over which it falls to coulomb'),
     _amount('friction.quadratic', 'N m s^2', 'c_2, drag of the speed squared'),
     _amount('friction.cubic', 'N m s^3', 'c_3, drag of the speed cubed'),
-    Parameter(
-        'imbalance.static',
-        0.0,
-        'kg m',
-        'U_s, mass times its distance from the axis',
-        'finite and >= 0 kg m',
-        0.0,
-    ),
-    Parameter(
-        'imbalance.dynamic',
-        0.0,
-        'kg m^2',
-        'U_d, product of inertia of the axis',
-        'finite and >= 0 kg m^2',
-        0.0,
-    ),
+    _amount('imbalance.static', 'kg m', 'U_s, mass times its distance from the axis', False),
+    _amount('imbalance.dynamic', 'kg m^2', 'U_d, product of inertia of the axis', False),
     Parameter('imbalance.static_phase', 0.0, 'rad', 'where the heavy side is at angle 0'),
     Parameter('imbalance.dynamic_phase', 0.0, 'rad', 'the same of the product of inertia'),
     Parameter(
