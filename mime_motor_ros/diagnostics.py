@@ -10,7 +10,6 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
-from .drive import Active
 from .errors import shortened
 from .figures import quantile
 from .graph import NOBODY, Peers, readers, senders
@@ -353,8 +352,6 @@ class Diagnostics:
         turned = energy.turned_over + kinetic
         level, text = OK, f'{state.spin:.6g} rad/s'
         active = session.drives[index].active
-        if motor.group in session.settings.groups_off:
-            active |= Active.GROUP_OFF
         if active:
             text += f', limited: {active.words}'
         if abs(energy.residual) > RESIDUAL * turned:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from .axial import Law
 from .errors import not_negative, ParameterError, positive
+from .winding import NO_WINDING, Winding
 
 MODES = ('torque', 'velocity', 'position', 'integrated_velocity', 'voltage', 'damper')
 
@@ -34,11 +35,16 @@ class Active(IntFlag):
     POWER_LIMIT = 128
     MOUNT_TORQUE_LIMIT = 256
     GROUP_OFF = 512
+    WINDING_TEMPERATURE = 1024
 
     @property
     def words(self) -> str:
         """Return the names of all that act, in words."""
         return ', '.join(str(one.name).lower().replace('_', ' ') for one in Active if one in self)
+
+
+DERATED = Active.TORQUE_LIMIT | Active.CURRENT_LIMIT
+"""The limits of which a warm winding leaves less."""
 
 
 class Gains(NamedTuple):
@@ -135,6 +141,8 @@ class Drive:
         Of the modes `velocity`, and `position` and `integrated_velocity`.
     armature : Armature or None
         Needed by the mode `voltage`.
+    winding : Winding
+        How warm the armature is: its resistance, and what is left of torque and current limit.
     ratio : n
         Of the gear between the armature and the rotor.
     target_range : (low, high) [rad]
@@ -158,6 +166,7 @@ class Drive:
     torque_limit: float = inf
     speed_limit: float = inf
     power_limit: float = inf
+    winding: Winding = NO_WINDING
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -165,6 +174,16 @@ class Drive:
         if self.mode == 'voltage' and self.armature is None:
             hint = 'Give voltage.resistance and voltage.torque_constant, or the data sheet.'
             raise ParameterError('mode', 'another one without an armature', "'voltage'", hint)
+        if not self.winding.is_none and self.armature is None:
+            rule = '0 K/W without an armature, whose current is what heats'
+            hint = 'Give voltage.resistance and voltage.torque_constant, or the data sheet.'
+            value = self.winding.thermal_resistance
+            raise ParameterError('winding.thermal_resistance', rule, value, hint)
+        current = inf if self.armature is None else self.armature.current
+        if self.winding.limit < inf and self.torque_limit == current == inf:
+            rule = '0 deg C (none) without a limit of torque or current that it could make smaller'
+            hint = 'Give limit.torque or voltage.current_limit.'
+            raise ParameterError('winding.limit', rule, self.winding.limit, hint)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -216,6 +235,13 @@ class DriveState(NamedTuple):
     voltage: float = 0.0
     """V of the step before [V]."""
     active: Active = Active(0)
+    temperature: float = NO_WINDING.ambient
+    """Of the winding [deg C]."""
+
+
+def at_rest(drive: Drive) -> DriveState:
+    """Return the state of a drive that has not been used."""
+    return DriveState(temperature=drive.winding.ambient)
 
 
 class Wanted(NamedTuple):
@@ -257,9 +283,14 @@ def wanted(
         if abs(setpoint.value) > drive.command_limit:
             active |= Active.COMMAND_RANGE
         setpoint = setpoint._replace(value=min(max(setpoint.value, -most), most))
-    free, target, k = _law(drive, state, setpoint, angle, speed, dt)
-    if drive.dead_zone and abs(free.torque - free.slope * speed) < drive.dead_zone:
+    free, target = _law(drive, state, setpoint, angle, speed, dt)
+    tau = free.torque - free.slope * speed
+    if drive.dead_zone and abs(tau) < drive.dead_zone:
         free, active = Law(0.0), active | Active.DEAD_ZONE
+    k = 0.0
+    if drive.armature is not None:
+        towards = setpoint.value * drive.ratio if drive.mode == 'voltage' else tau
+        k = drive.armature.torque_over_current(drive.ratio, towards * speed >= 0.0)
     bounds = _bounds(drive, state, speed, dt, k)
     low, high = -inf, inf
     for _, least, most in bounds:
@@ -270,21 +301,21 @@ def wanted(
 
 def _law(
     drive: Drive, state: DriveState, setpoint: Setpoint, angle: float, speed: float, dt: float
-) -> tuple[Law, float | None, float]:
+) -> tuple[Law, float | None]:
     value, forward, torque = setpoint
     if drive.mode == 'torque':
-        return Law(value), None, 0.0
+        return Law(value), None
     if drive.mode == 'damper':
-        return Law(0.0, max(value, 0.0)), None, 0.0
+        return Law(0.0, max(value, 0.0)), None
     if drive.mode == 'velocity':
         gain = drive.velocity.proportional + dt * drive.velocity.integral
-        return Law(gain * value + state.integral + torque, gain), None, 0.0
+        return Law(gain * value + state.integral + torque, gain), None
     if drive.mode == 'voltage' and drive.armature is not None:
         a, n = drive.armature, drive.ratio
         k = a.torque_over_current(n, value * n * speed >= 0.0)
-        D = a.inductance + dt * a.resistance
+        D = a.inductance + dt * drive.winding.resistance(a.resistance, state.temperature)
         tau = k * (a.inductance * state.current + dt * value) / D
-        return Law(tau, k * dt * a.back_emf * n / D), None, k
+        return Law(tau, k * dt * a.back_emf * n / D), None
     target = value
     if drive.mode == 'integrated_velocity':
         low, high = drive.target_range
@@ -294,7 +325,7 @@ def _law(
     p, i, d = drive.position
     gain = p + dt * i
     tau = gain * (target - angle) + d * forward + state.integral + torque
-    return Law(tau, gain * dt + d), target, 0.0
+    return Law(tau, gain * dt + d), target
 
 
 def _bounds(
@@ -305,10 +336,12 @@ def _bounds(
     if drive.slew_rate < inf:
         room = drive.slew_rate * dt
         bounds.append((Active.SLEW_RATE, state.torque - room, state.torque + room))
+    left = drive.winding.derating(state.temperature)
     if drive.torque_limit < inf:
-        bounds.append((Active.TORQUE_LIMIT, -drive.torque_limit, drive.torque_limit))
-    if k and drive.armature is not None and drive.armature.current < inf:
-        most = abs(k) * drive.armature.current
+        most = left * drive.torque_limit
+        bounds.append((Active.TORQUE_LIMIT, -most, most))
+    if drive.armature is not None and drive.armature.current < inf:
+        most = left * abs(k) * drive.armature.current
         bounds.append((Active.CURRENT_LIMIT, -most, most))
     if speed >= drive.speed_limit:
         bounds.append((Active.SPEED_LIMIT, -inf, 0.0))
@@ -327,8 +360,8 @@ def after(
     dt: float,
 ) -> DriveState:
     """Return what the drive remembers of a step that ended with this torque, angle and speed."""
-    if made.setpoint is None:  # off: nothing is carried over
-        return DriveState(torque=torque)
+    if made.setpoint is None:  # off: nothing is carried over but the warmth
+        return _electrical(drive, state, DriveState(torque=torque), 0.0, speed, dt)
     unlimited = made.free.torque - made.free.slope * speed
     active = made.active
     if torque != unlimited:
@@ -338,6 +371,8 @@ def after(
             acting = [flag for flag, low, high in made.bounds
                       if torque == (low if unlimited < torque else high)]  # fmt: skip
             active |= acting[-1] if acting else Active.MOUNT_TORQUE_LIMIT
+            if active & DERATED and drive.winding.derating(state.temperature) < 1.0:
+                active |= Active.WINDING_TEMPERATURE
     integral = state.integral
     if drive.mode == 'velocity':
         error, gain = made.setpoint.value - speed, drive.velocity.integral
@@ -347,9 +382,27 @@ def after(
     # Behind a limit the integral only unwinds.
     if drive.mode not in ('torque', 'damper', 'voltage') and (unlimited - torque) * error <= 0.0:
         integral += dt * gain * error
-    current = torque / made.k if made.k else 0.0
-    voltage = made.setpoint.value if made.k else 0.0
-    return DriveState(integral, made.target, current, torque, voltage, active)
+    new = DriveState(integral, made.target, torque=torque, active=active)
+    return _electrical(drive, state, new, made.k, speed, dt)
+
+
+def _electrical(
+    drive: Drive, old: DriveState, new: DriveState, k: float, speed: float, dt: float
+) -> DriveState:
+    """
+    Return a state with what its torque needs of current and voltage, and how warm that makes.
+
+    V = R i + L di/dt + Ke n v, in every mode; without current the armature is open.
+    """
+    a = drive.armature
+    if a is None:
+        return new
+    R = drive.winding.resistance(a.resistance, old.temperature)
+    current = new.torque / k if k else 0.0
+    change = (current - old.current) / dt if k else 0.0
+    voltage = R * current + a.inductance * change + a.back_emf * drive.ratio * speed
+    temperature = drive.winding.temperature_after(old.temperature, R * current * current, dt)
+    return new._replace(current=current, voltage=voltage, temperature=temperature)
 
 
 def switched(
@@ -361,7 +414,8 @@ def switched(
     The set point is where the rotor is. What the torque was is carried by the integral, so a
     mode without an integral gain begins with what its gains give there.
     """
-    torque, fresh = state.torque, DriveState(torque=state.torque)
+    torque = state.torque
+    fresh = DriveState(torque=torque, current=state.current, temperature=state.temperature)
     if drive.mode == 'torque':
         return Setpoint(torque), fresh
     if drive.mode == 'damper':
@@ -370,7 +424,8 @@ def switched(
     if drive.mode == 'voltage' and drive.armature is not None:
         a, n = drive.armature, drive.ratio
         current = torque / a.torque_over_current(n, torque * speed >= 0.0)
-        volts = a.resistance * current + a.back_emf * n * speed
+        R = drive.winding.resistance(a.resistance, state.temperature)
+        volts = R * current + a.back_emf * n * speed
         return Setpoint(volts), fresh._replace(current=current)
     if drive.mode == 'velocity':
         kept = torque if drive.velocity.integral else 0.0

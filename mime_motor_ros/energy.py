@@ -47,8 +47,8 @@ class Energy:
         work = dt * (driven * mean - drag * (mean - relative))
         heat = dt * drag * relative
         gain = parameters.inertia * mean * (new - old)
-        n, J_m = parameters.gear
-        if J_m and drive_spin is not None:
+        if drive_spin is not None:
+            n, J_m = parameters.gear
             # The drive's rotor stores too, and the casing of the gear does work on both.
             momentum = J_m * (step.drive_spin - drive_spin)
             both = 0.5 * (step.drive_spin + drive_spin)

@@ -13,6 +13,7 @@ from typing import Any
 
 from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
 from .model import Pose, Wrench
+from .sensing import Measured
 from .session import Outcome
 from .settings import MotorSettings
 from .timeline import NANOSECONDS
@@ -136,6 +137,14 @@ def put_rotor(msg: Any, outcome: Outcome, index: int, motor: MotorSettings) -> N
         motor.stator_frame,
         motor.rotor_frame,
         outcome.rotor_in_stator(index, motor.model.axis),
+    )
+
+
+def put_measured(msg: Any, stamp_ns: int, measured: Measured) -> None:
+    """Fill a JointState of one joint; a list is empty where there is no number."""
+    _head(msg.header, stamp_ns, '')
+    msg.position, msg.velocity, msg.effort = (
+        [] if value is None else [float(value)] for value in measured
     )
 
 

@@ -19,6 +19,7 @@ import time
 import traceback
 from typing import Any
 
+from control_msgs.msg import DynamicJointState, InterfaceValue
 from geometry_msgs.msg import (
     InertiaStamped,
     TransformStamped,
@@ -54,6 +55,7 @@ from .arguments import plain_line
 from .diagnostics import Diagnostics
 from .errors import MotorError, ParameterError, shortened
 from .model import Wrench
+from .motor import report
 from .parameter_services import ParameterServices
 from .scheduling import adopt, standing_back
 from .session import Outcome, Session
@@ -131,6 +133,51 @@ class Output:
     def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
         """Publish what the outcome gives."""
         self.publisher.publish(self._template.filled(stamp, self._numbers(outcome)))
+
+
+class ShapedOutput(Output):
+    """
+    A stamped output whose lists are not always as long: a template for each shape it takes.
+
+    ``shape`` gives what tells shapes apart, and the numbers; ``example`` makes the message of a
+    shape and the form of its numbers.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        topic: str,
+        kind: Any,
+        example: Callable[[Any], tuple[Any, str]],
+        shape: Callable[[Outcome], tuple[Any, Sequence[float]]],
+    ) -> None:
+        super().__init__(node, topic, kind(), '', lambda o: ())
+        self._example, self._shape = example, shape
+        self._templates: dict[Any, Template] = {}
+
+    def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
+        """Publish what the outcome gives."""
+        key, numbers = self._shape(outcome)
+        if key not in self._templates:
+            message, form = self._example(key)
+            self._templates[key] = Template(serialize_message(message), form, True)
+        self.publisher.publish(self._templates[key].filled(stamp, numbers))
+
+
+class MeasuredOutput(Output):
+    """What the sensors of one motor tell: not with an example, any of its lists may be empty."""
+
+    def __init__(self, node: MotorNode, topic: str, index: int) -> None:
+        self._message = JointState(name=[node.session.settings.motors[index].joint])
+        self._index = index
+        super().__init__(node, topic, self._message, '', lambda o: ())
+
+    def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
+        """Publish what was measured, if anything."""
+        measured = outcome.measured[self._index]
+        if measured is not None and any(value is not None for value in measured):
+            messages.put_measured(self._message, outcome.stamp_ns, measured)
+            self.publisher.publish(self._message)
 
 
 class MotorNode(Node):
@@ -257,8 +304,12 @@ class MotorNode(Node):
         result = super().set_parameters_atomically(passed)
         if result.successful and ours:
             with self.lock:
+                known = self.session.settings.remarks
                 self._values.update(ours)
                 self.session.update(chosen)
+            for remark in chosen.remarks:
+                if remark not in known:
+                    self.get_logger().warning(remark)
         return result
 
     def set_parameters(self, parameter_list: list[Parameter]) -> list[SetParametersResult]:
@@ -377,6 +428,9 @@ class MotorNode(Node):
     def _create_outputs_of(self, i: int, own: str) -> None:
         spin = Output(self, f'{own}/spin', Float64(), 'd', lambda o: (o.steps[i].state.spin,))
         self.outputs.append(spin)
+        self._create_state_of(i, f'{own}/motor_state')
+        if not self.session.settings.motors[i].sensors.is_none:
+            self.outputs.append(MeasuredOutput(self, f'{own}/measured', i))
         self._output_wrench(f'{own}/reaction', lambda o: o.reaction(i))
         self._output_wrench(f'{own}/mount_wrench', lambda o: o.mount_wrench(i))
         self._output(Vector3Stamped, f'{own}/momentum', '3d', lambda o: o.momentum(i))
@@ -405,6 +459,21 @@ class MotorNode(Node):
             '6d',
             lambda o: messages.inertia_numbers(o.tensor_in_mount(o.steps[i].asymmetry_next)),
         )
+
+    def _create_state_of(self, i: int, topic: str) -> None:
+        joint = self.session.settings.motors[i].joint
+
+        def shape(outcome: Outcome) -> tuple[Any, Sequence[float]]:
+            motor = self.session.settings.motors[i]
+            quantities = report(motor, outcome.steps[i], outcome.drives[i])
+            return tuple(quantities), tuple(quantities.values())
+
+        def example(names: tuple[str, ...]) -> tuple[Any, str]:
+            values = InterfaceValue(interface_names=list(names), values=[0.0] * len(names))
+            message = DynamicJointState(joint_names=[joint], interface_values=[values])
+            return message, f'{len(names)}d'
+
+        self.outputs.append(ShapedOutput(self, topic, DynamicJointState, example, shape))
 
     def _output(self, kind: Any, topic: str, form: str, numbers: Callable[[Outcome], Any]) -> None:
         """Add an output in mount axes."""

@@ -28,29 +28,21 @@ from math import atan2, inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
 from .axial import Law
-from .drive import (
-    after,
-    commanded,
-    COMMANDED_BY,
-    DriveState,
-    Setpoint,
-    switched,
-    Wanted,
-    wanted,
-)
+from .drive import commanded, COMMANDED_BY, DriveState, Setpoint
 from .energy import Energy
 from .errors import FrameError
 from .frames import FOREVER, FrameTree
 from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
-from .model import advance, compose, Pose, Step, StepInputs, Wrench
-from .settings import MOST_MOTORS, MotorSettings, Settings
+from .model import advance, compose, MotorState, Pose, Step, StepInputs, Wrench
+from .motor import MOST_HELD, MOST_SQUARED, Motor
+from .sensing import Measured
+from .settings import MOST_MOTORS, Settings
 from .timeline import Grid, NANOSECONDS, Stream
 from .vector import (
     about,
     add,
     conjugate,
     cross,
-    dot,
     Matrix,
     multiply,
     Quaternion,
@@ -82,8 +74,6 @@ TREE_FULL = {'full': 'frames', 'inserted': ''}
 BEFORE_ZERO = 'stamp {} ns is before the zero of every clock'
 MOST_WAITING = 16_384
 """Samples of the mount's pose or rate: the longest ``settle`` at 3 kHz."""
-MOST_HELD = 4096
-"""Samples of one command or load, and inputs of all kinds before the first clock."""
 LONGEST_NAME = 256
 """Characters of a frame id or joint; in Gazebo and tf2 a scoped one has some dozens."""
 MESSAGES = ('imu', 'twist', 'odometry')
@@ -140,9 +130,16 @@ class Outcome(NamedTuple):
     """Pose of the mount in the world at the end of the step."""
     rate: Vector
     """Angular velocity of the mount, world axes [rad/s]."""
-    torques: tuple[float, ...]
-    """Torque that acted, a motor [N m]."""
     steps: tuple[Step, ...]
+    drives: tuple[DriveState, ...]
+    """Of each motor what its drive remembers."""
+    measured: tuple[Measured | None, ...]
+    """Of each motor what its sensors tell; None without, or before the first sample."""
+
+    @property
+    def torques(self) -> tuple[float, ...]:
+        """Return the torque that acted, a motor [N m]."""
+        return tuple([step.torque for step in self.steps])
 
     def reaction(self, motor: int | None = None) -> Wrench:
         """Return the reaction on the mount in mount axes [N, N m]: equation (10)."""
@@ -189,8 +186,7 @@ class Session:
 
     Attributes
     ----------
-    states : one MotorState a motor
-    drives : one DriveState a motor; of one without modes and limits it stays as it begins
+    motors : what is kept of each motor
     counts : Counter of (input, reason) for all that was refused, late or repeated
     gaps, jumps, steps, caught_up : what has happened to time so far
     poses : poses of the mount with stamps of their own that were read so far
@@ -202,11 +198,7 @@ class Session:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.states = [motor.initial for motor in settings.motors]
-        self.energy = [Energy() for _ in settings.motors]
-        self.drives = [DriveState() for _ in settings.motors]
-        self._last: list[Step] = []  # of each motor the step before; none yet, or since a reset
-        self._held: list[tuple[int, Setpoint] | None] = [None for _ in settings.motors]
+        self.motors = [Motor(one, one.group in settings.groups_off) for one in settings.motors]
         self.counts: Counter[tuple[str, str]] = Counter()
         self.news: dict[str, str] = {}
         self.steps = self.caught_up = self.gaps = self.jumps = self.poses = 0
@@ -233,7 +225,6 @@ class Session:
         self._rate: Stream[tuple[str, Vector]] = Stream(MOST_WAITING)
         self._pose: Stream[tuple[str, str, Pose]] = Stream(MOST_WAITING)
         count = len(settings.motors)
-        self._commands: list[Stream[Setpoint]] = [Stream(MOST_HELD) for _ in range(count)]
         self._loads: dict[tuple[int, str], Stream[tuple[str, Wrench]]] = {
             (i, link): Stream(MOST_HELD) for i in range(count) for link in ('stator', 'rotor')
         }
@@ -248,9 +239,10 @@ class Session:
         self._streams: list[Stream[Any]] = [
             self._rate,
             self._pose,
-            *self._commands,
+            *(motor.commands for motor in self.motors if not motor.is_sampled),
             *self._loads.values(),
         ]
+        self._sampled = [motor for motor in self.motors if motor.is_sampled]
         self._takers: dict[type, Callable[[Any], None]] = {
             Transform: self._take_transform,
             Imu: self._take_imu,
@@ -260,43 +252,50 @@ class Session:
             JointCommand: self._take_joint_command,
             Load: self._take_load,
         }
+        self._look_at_motors()
         self._forget()
 
     # what the outside may do between two steps
 
     def update(self, settings: Settings) -> None:
         """Use other values of the parameters that may change while running."""
-        for i, (old, new) in enumerate(zip(self.settings.motors, settings.motors, strict=True)):
-            if old.model != new.model:
-                self.energy[i] = Energy()
-            if old.drive.mode != new.drive.mode:
-                self._switch(i, new)
+        for motor, chosen in zip(self.motors, settings.motors, strict=True):
+            motor.update(chosen, chosen.group in settings.groups_off, self._end)
         self.settings = settings
+        self._look_at_motors()
 
     def reset(self) -> None:
         """Put every motor back to its initial angle and spin; time and inputs go on."""
-        self.states = [motor.initial for motor in self.settings.motors]
-        self.energy = [Energy() for _ in self.settings.motors]
-        self.drives = [DriveState() for _ in self.settings.motors]
-        self._last = []
+        for motor in self.motors:
+            motor.reset()
+        self._look_at_motors()
 
-    def _switch(self, index: int, motor: MotorSettings) -> None:
-        """
-        Begin with another mode where the rotor is.
+    def _look_at_motors(self) -> None:
+        """See what no step can change: of motors without drives and without sensors."""
+        plain = all(motor.is_plain for motor in self.motors)
+        self._idle = tuple(self.drives) if plain else ()
+        silent = all(motor.settings.sensors.is_none for motor in self.motors)
+        self._untold = (None,) * len(self.motors) if silent else ()
 
-        What was commanded before had another unit, so it is forgotten; the set point that holds
-        the torque is as fresh as a command that came now.
-        """
-        speed = self._last[index].relative_speed if self._last else 0.0
-        drive = self.drives[index]._replace(torque=self.torques[index])
-        held, self.drives[index] = switched(motor.drive, drive, self.states[index].angle, speed)
-        self._commands[index].clear()
-        self._held[index] = (self._end, held)
+    @property
+    def states(self) -> list[MotorState]:
+        """Return angle and spin of each motor."""
+        return [motor.state for motor in self.motors]
+
+    @property
+    def drives(self) -> list[DriveState]:
+        """Return the drive of each motor; without modes and limits it stays as it begins."""
+        return [motor.drive for motor in self.motors]
+
+    @property
+    def energy(self) -> list[Energy]:
+        """Return the energy audit of each motor."""
+        return [motor.energy for motor in self.motors]
 
     @property
     def torques(self) -> tuple[float, ...]:
         """Return the torque of each drive in the last step [N m]."""
-        return tuple(step.torque for step in self._last) or (0.0,) * len(self.states)
+        return tuple(motor.torque for motor in self.motors)
 
     @property
     def still(self) -> bool:
@@ -307,7 +306,9 @@ class Session:
     def held(self) -> dict[str, int]:
         """Return how much is kept: samples no step has read, transforms, names of frames."""
         return {
-            'samples waiting': sum(map(len, self._streams)) + len(self._before_clock),
+            'samples waiting': sum(map(len, self._streams))
+            + sum(len(motor.commands) for motor in self._sampled)
+            + len(self._before_clock),
             'transforms kept': self.frames.size,
             'frames': len(self.frames.frames()),
         }
@@ -434,10 +435,10 @@ class Session:
             self._offer(stream, item.stamp, value)
 
     def _take_commands(self, item: Commands) -> None:
-        if len(item.torques) != len(self._commands):
-            raise Refused('size', f'{len(item.torques)} torques for {len(self._commands)} motors')
-        for stream, value in zip(self._commands, _finite(item.torques), strict=True):
-            self._offer(stream, 0, Setpoint(value), said=False)
+        if len(item.torques) != len(self.motors):
+            raise Refused('size', f'{len(item.torques)} torques for {len(self.motors)} motors')
+        for motor, value in zip(self.motors, _finite(item.torques), strict=True):
+            self._offer(motor.commands, 0, Setpoint(value), said=False)
 
     def _take_joint_command(self, item: JointCommand) -> None:
         count = len(item.names)
@@ -467,7 +468,7 @@ class Session:
             fed = [numbers[k] if numbers else 0.0 for numbers in lists.values()]
             setpoints.append(Setpoint(*_finite(commanded(mode, *fed))))
         for name, setpoint in zip(item.names, setpoints, strict=True):
-            self._offer(self._commands[self._index[name]], item.stamp, setpoint)
+            self._offer(self.motors[self._index[name]].commands, item.stamp, setpoint)
 
     def _take_load(self, item: Load) -> None:
         stream = self._loads.get((self._index.get(item.motor, -1), item.link))
@@ -577,10 +578,11 @@ class Session:
         """Drop every input but the static transforms, which nobody sends again."""
         for stream in self._streams:
             stream.clear()
+        for motor in self.motors:
+            motor.forget()
         self.frames.clear()
         self._end = 0
         self._seen.clear()
-        self._held = [None for _ in self.settings.motors]
         self.pose_stamp = self.rate_stamp = self.command_stamp = None
         self._turned: tuple[int, Pose] | None = None
         self._turning: tuple[int, Vector] | None = None
@@ -599,7 +601,7 @@ class Session:
             return self._step(stamp_ns - length, stamp_ns, length / NANOSECONDS)
         if length > self.settings.max_gap:
             self._gap(length)
-        self._read(stamp_ns)
+        self._read(stamp_ns - length, stamp_ns)
         after = f' after {length / NANOSECONDS:.3f} s, more than rate_timeout,' if length else ''
         self.waiting = f'the first rate{after} only starts the clock'
         return None
@@ -614,7 +616,8 @@ class Session:
                 f'{silent / NANOSECONDS:.3f} s'
             )
 
-    def _read(self, time_ns: int) -> None:
+    def _read(self, start_ns: int, time_ns: int) -> None:
+        since = self._end or start_ns
         for stream in self._streams:
             stream.read(time_ns)
         self._end = time_ns
@@ -622,13 +625,16 @@ class Session:
         # Whether or not a step can use them.
         if self.settings.rate_source in MESSAGES:
             self.rate_stamp = self._rate.stamp
-        for command in self._commands:
-            if command.stamp is not None:
-                self.command_stamp = max(self.command_stamp or 0, command.stamp)
+        for motor in self._sampled:
+            motor.read(since, time_ns)
+        for motor in self.motors:
+            stamp = motor.commands.stamp
+            if stamp is not None and stamp > (self.command_stamp or 0):
+                self.command_stamp = stamp
 
     def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Outcome | None:
         """Take the step that ends at a stamp, or say in ``waiting`` why there is none."""
-        self._read(stamp_ns)
+        self._read(start_ns, stamp_ns)
         mount, rate = self._mount(stamp_ns), None
         if mount is not None:
             rate = self._mount_rate(stamp_ns, mount)
@@ -637,90 +643,50 @@ class Session:
             self.waiting = 'paused by ~/pause'
         if mount is None or rate is None or self.paused:
             return None
-        inputs, laws = [], []
-        for i, motor in enumerate(self.settings.motors):
-            stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
-            setpoint = self._setpoint(i, motor, stamp_ns)
-            if motor.drive.is_plain:
-                torque, law = (0.0 if setpoint is None else setpoint.value), None
-            else:
-                torque, law = 0.0, self._wanted(i, motor, setpoint, mount, rate, dt)
-            laws.append(law)
-            bounded = None if law is None else law.bounded
-            drive_spin = self._drive_spin(i, motor, mount, rate)
-            inputs.append(StepInputs(mount, rate, torque, stator, rotor, bounded, drive_spin))
+        timeout, enabled = self.settings.command_timeout, self.enabled
+        inputs, steps = [], []
         try:
-            steps = self._advance(inputs, dt)
+            for i, motor in enumerate(self.motors):
+                stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
+                setpoint = motor.setpoint(stamp_ns, timeout) if enabled else None
+                given = motor.inputs(setpoint, mount, rate, stator, rotor, dt)
+                inputs.append(given)
+                steps.append(advance(motor.settings.model, motor.state, given, dt))
+            if self.settings.torque_limit < inf:
+                self._share(inputs, steps, dt)
+            drives = self._idle or [
+                motor.driven(step, dt) for motor, step in zip(self.motors, steps, strict=True)
+            ]
         except (ValueError, OverflowError):  # the sine of an angle that is not finite
             self._overflow()
             return None
-        torques = tuple(step.torque for step in steps)
-        outcome = Outcome(start_ns, stamp_ns, dt, mount, rate, torques, tuple(steps))
-        if not _moderate(outcome):
+        if not _are_moderate(steps):
             self._overflow()
             return None
-        for i, motor in enumerate(self.settings.motors):
-            step, law = steps[i], laws[i]
-            self.energy[i].add(motor.model, self.states[i], step, dt, inputs[i].drive_spin)
-            self.states[i] = step.state
-            if law is not None:
-                self.drives[i] = after(
-                    motor.drive,
-                    self.drives[i],
-                    law,
-                    step.torque,
-                    step.state.angle,
-                    step.relative_speed,
-                    dt,
-                )
-        self._last = steps
+        for i, motor in enumerate(self.motors):
+            motor.take(inputs[i], steps[i], drives[i], start_ns, stamp_ns, dt)
         self.steps += 1
         self.waiting = ''
-        return outcome
+        return Outcome(
+            start_ns,
+            stamp_ns,
+            dt,
+            mount,
+            rate,
+            tuple(steps),
+            self._idle or tuple(drives),
+            self._untold or tuple([motor.measured for motor in self.motors]),
+        )
 
-    def _advance(self, inputs: list[StepInputs], dt: float) -> list[Step]:
-        """Advance every motor; where all drives want more than the mount may take, each less."""
-        motors, most = self.settings.motors, self.settings.torque_limit
-        steps = [
-            advance(motor.model, self.states[i], inputs[i], dt) for i, motor in enumerate(motors)
-        ]
-        total = sum(abs(step.torque) for step in steps) if most < inf else 0.0
+    def _share(self, inputs: list[StepInputs], steps: list[Step], dt: float) -> None:
+        """Where all drives want more than the mount may take, let each have less, in place."""
+        most = self.settings.torque_limit
+        total = sum([abs(step.torque) for step in steps])
         if total <= most:
-            return steps
-        return [
-            advance(
-                motor.model,
-                self.states[i],
-                inputs[i]._replace(law=Law(steps[i].torque * (most / total))),
-                dt,
-            )
-            for i, motor in enumerate(motors)
-        ]
-
-    def _wanted(
-        self,
-        index: int,
-        motor: MotorSettings,
-        setpoint: Setpoint | None,
-        mount: Pose,
-        rate: Vector,
-        dt: float,
-    ) -> Wanted:
-        """Return what a drive does in a step, by the speed at its beginning."""
-        state = self.states[index]
-        speed = state.spin - _about_axis(motor, mount, rate)
-        return wanted(motor.drive, self.drives[index], setpoint, state.angle, speed, dt)
-
-    def _drive_spin(
-        self, index: int, motor: MotorSettings, mount: Pose, rate: Vector
-    ) -> float | None:
-        """Return the spin of the drive's own rotor: of the step before, or as the gear has it."""
-        if not motor.model.gear.inertia:
-            return None
-        if self._last:
-            return self._last[index].drive_spin
-        about = _about_axis(motor, mount, rate)
-        return about + motor.model.gear.ratio * (self.states[index].spin - about)
+            return
+        for i, motor in enumerate(self.motors):
+            given = inputs[i]._replace(law=Law(steps[i].torque * (most / total)))
+            steps[i] = advance(motor.settings.model, motor.state, given, dt)
 
     def _overflow(self) -> None:
         """Leave out a step whose numbers are beyond computing: rule 10."""
@@ -816,16 +782,6 @@ class Session:
             raise FrameError(f'the transform from {source!r} to {target!r} is {age:.3f} s old')
         return pose
 
-    def _setpoint(self, index: int, motor: MotorSettings, time_ns: int) -> Setpoint | None:
-        """Return the command that acts: the newest, None where there is none or it is too old."""
-        if not self.enabled or motor.group in self.settings.groups_off:
-            return None
-        stream = self._commands[index]
-        stamp, value = stream.stamp, stream.value
-        if stamp is None and (held := self._held[index]) is not None:
-            stamp, value = held
-        return value if self._fresh(stamp, time_ns) else None
-
     def _fresh(self, stamp: int | None, time_ns: int) -> bool:
         timeout = self.settings.command_timeout
         return stamp is not None and (not timeout or time_ns - stamp <= timeout)
@@ -868,14 +824,8 @@ class Session:
         """Return the pose of a rotor in the world at the beginning of the step."""
         model = self.settings.motors[motor].model
         stator = compose(mount, model.placement)
-        turn = about(model.axis, self.states[motor].angle)
+        turn = about(model.axis, self.motors[motor].state.angle)
         return Pose(stator.position, multiply(stator.orientation, turn))
-
-
-def _about_axis(motor: MotorSettings, mount: Pose, rate: Vector) -> float:
-    """Return e.omega, the rate of the mount about a motor's axis [rad/s]."""
-    stator = multiply(mount.orientation, motor.model.placement.orientation)
-    return dot(rotate(stator, motor.model.axis), rate)
 
 
 def _is_large(item: Any) -> bool:
@@ -922,7 +872,7 @@ def _turn(before: Pose, after: Pose, seconds: float) -> Vector:
     return (factor * x, factor * y, factor * z)
 
 
-def _moderate(outcome: Outcome) -> bool:
+def _are_moderate(steps: list[Step]) -> bool:
     """
     Tell whether every number that leaves is finite, and below 1e100.
 
@@ -930,7 +880,7 @@ def _moderate(outcome: Outcome) -> bool:
     and their products, as energy, stay finite too. A square is not below where a number is NaN.
     """
     total = 0.0
-    for step in outcome.steps:
+    for step in steps:
         angle, spin = step.state
         total += angle * angle + spin * spin
         for x, y, z in (
@@ -943,4 +893,4 @@ def _moderate(outcome: Outcome) -> bool:
             step.rotor_angular_velocity,
         ):
             total += x * x + y * y + z * z
-    return total < 1e200
+    return total < MOST_SQUARED

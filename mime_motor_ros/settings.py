@@ -20,12 +20,27 @@ from .drive import Armature, Drive, from_datasheet, Gains, MODES, PLAIN
 from .errors import ParameterError
 from .imbalance import across, Imbalance
 from .model import from_rotor_inertia, MotorParameters, MotorState, Pose
+from .sampling import INTERPOLATIONS, Sampling
+from .sensing import (
+    Channel,
+    Encoder,
+    Fault,
+    Faults,
+    MOST_COUNTS,
+    NO_FAULTS,
+    NO_SENSORS,
+    Sensors,
+    Tachometer,
+    TorqueSensor,
+)
 from .timeline import nanoseconds
 from .vector import Quaternion
+from .winding import ABSOLUTE_ZERO, NO_WINDING, Winding
 
 MOST_MOTORS = 64
 FASTEST = 10_000.0  # [Hz]
 HIGHEST_PRIORITY = 99
+LARGEST_SEED = 2**31 - 1
 LONGEST_GAP = 60.0  # [s]
 LONGEST_SETTLE = 5.0  # [s], for which the session keeps what comes meanwhile
 RATE_SOURCES = ('imu', 'twist', 'odometry', 'tf', 'zero')
@@ -33,6 +48,11 @@ POSE_SOURCES = ('auto', 'tf', 'imu', 'odometry')
 OF_RCLPY = {'use_sim_time', 'start_type_description_service', 'qos_overrides'}
 """Parameters of every rclpy node, and what others of it begin with."""
 _ZEROS = (0.0,) * 6
+FAULTY = ('position', 'velocity', 'effort')
+FRICTION = ('coulomb', 'static', 'stribeck_speed', 'quadratic', 'cubic')
+CHANNEL = ('noise', 'bias', 'cutoff', 'resolution')
+AT_ONCE = Sampling(max_delay=0)
+SHEET = ('nominal', 'stall_torque', 'no_load_speed', 'no_load_current')
 
 
 class Parameter(NamedTuple):
@@ -177,15 +197,6 @@ NODE = (
         choices=('hold', 'reset'),
         live=True,
     ),
-    Parameter(
-        'priority',
-        0,
-        '',
-        'SCHED_FIFO priority of the loop, 0 = an ordinary thread',
-        f'a whole number from 0 to {HIGHEST_PRIORITY}',
-        0,
-        HIGHEST_PRIORITY,
-    ),
     _amount(
         'torque_limit',
         'N m',
@@ -197,6 +208,24 @@ NODE = (
         '',
         "groups of motors whose drives give no torque, as '1,3-4'; empty = none",
         live=True,
+    ),
+    Parameter(
+        'seed',
+        0,
+        '',
+        'of the noise of all sensors: the same seed, the same noise',
+        f'a whole number from 0 to {LARGEST_SEED}',
+        0,
+        LARGEST_SEED,
+    ),
+    Parameter(
+        'priority',
+        0,
+        '',
+        'SCHED_FIFO priority of the loop, 0 = an ordinary thread',
+        f'a whole number from 0 to {HIGHEST_PRIORITY}',
+        0,
+        HIGHEST_PRIORITY,
     ),
     Parameter('cpus', '', '', "cores the loop keeps to, as '0,2-3'; empty = any"),
     Parameter('lock_memory', False, '', 'keep the memory of the process from being paged out'),
@@ -285,6 +314,97 @@ DRIVE = (
     ),
 )
 
+
+def _channel(name: str, unit: str, what: str) -> tuple[Parameter, ...]:
+    """Return the parameters of a sensor of one quantity."""
+    return (
+        Parameter(f'{name}.enabled', False, '', f'whether {what} is measured'),
+        _amount(f'{name}.noise', unit, 'standard deviation of a sample'),
+        Parameter(f'{name}.bias', 0.0, unit, 'added to each sample', live=True),
+        _amount(f'{name}.cutoff', 'Hz', 'of a first-order low-pass; 0 = none'),
+        _amount(f'{name}.resolution', unit, 'step of the quantisation; 0 = none'),
+    )
+
+
+def _sampling(name: str, of: str) -> tuple[Parameter, ...]:
+    """Return the parameters of the sampling of a command or of what is measured."""
+    return (
+        _amount(f'{name}.delay', 's', f'from the stamp of {of} to when it acts'),
+        _amount(f'{name}.max_delay', 's', 'longest delay that may be set while running', False),
+        Parameter(
+            f'{name}.interpolation',
+            INTERPOLATIONS[0],
+            '',
+            'between two of them, where the delay reaches back behind both',
+            choices=INTERPOLATIONS,
+            live=True,
+        ),
+        _amount(f'{name}.interval', 's', 'one is taken so often and held; 0 = every step', False),
+        Parameter(f'{name}.phase', 0.0, 's', 'when, from the zero of the clock, modulo interval'),
+    )
+
+
+_TEMPERATURE: dict[str, Any] = {
+    'low': ABSOLUTE_ZERO,
+    'rule': f'finite and >= {ABSOLUTE_ZERO:g} deg C',
+    'live': True,
+}
+SENSE = (
+    *_sampling('command', 'a command'),
+    Parameter(
+        'encoder.counts',
+        0,
+        '',
+        'counts of the encoder a turn; 0 = no encoder',
+        f'a whole number from 0 to {MOST_COUNTS}',
+        0,
+        MOST_COUNTS,
+    ),
+    *_channel('tachometer', 'rad/s', 'the speed to the stator'),
+    *_channel('torque_sensor', 'N m', 'the torque of the drive'),
+    *_sampling('measured', 'what is measured'),
+    *(
+        Parameter(
+            f'fault.{name}',
+            Fault.NONE.value,
+            '',
+            f'what is wrong with the measured {name}',
+            choices=tuple(fault.value for fault in Fault),
+            live=True,
+        )
+        for name in FAULTY
+    ),
+    _amount('winding.thermal_resistance', 'K/W', 'R_th, to what is around; 0 = it stays as warm'),
+    _amount('winding.thermal_capacity', 'J/K', 'C_th, heat it takes for a degree'),
+    Parameter(
+        'winding.ambient', NO_WINDING.ambient, 'deg C', 'around, at the start', **_TEMPERATURE
+    ),
+    Parameter(
+        'winding.coefficient',
+        NO_WINDING.coefficient,
+        '1/K',
+        'alpha, of the electrical resistance',
+        'finite and >= 0 1/K',
+        0.0,
+        live=True,
+    ),
+    Parameter(
+        'winding.reference',
+        NO_WINDING.reference,
+        'deg C',
+        'of which voltage.resistance is told',
+        **_TEMPERATURE,
+    ),
+    Parameter(
+        'winding.limit',
+        0.0,
+        'deg C',
+        'from which limits of torque and current are made smaller; 0 = none',
+        live=True,
+    ),
+    Parameter('winding.maximum', 0.0, 'deg C', 'at which nothing is left of them', live=True),
+)
+
 MOTOR = (
     Parameter(
         'inertia',
@@ -334,16 +454,13 @@ MOTOR = (
         'orientation of the stator in the mount frame, x y z w, instead of placement.rpy',
     ),
     *DRIVE,
+    *SENSE,
     Parameter('initial_spin', 0.0, 'rad/s', 'absolute spin at the start and after a reset'),
     Parameter('initial_angle', 0.0, 'rad', 'angle at the start and after a reset'),
     Parameter('stator_frame', '', '', "the stator's frame id; empty = <motor>_stator"),
     Parameter('rotor_frame', '', '', "the rotor's frame id; empty = <motor>_rotor"),
     Parameter('joint', '', '', "the joint's name in joint_states; empty = <motor>_joint"),
 )
-
-
-FRICTION = ('coulomb', 'static', 'stribeck_speed', 'quadratic', 'cubic')
-SHEET = ('nominal', 'stall_torque', 'no_load_speed', 'no_load_current')
 
 
 def parameters(motors: Iterable[str]) -> dict[str, Parameter]:
@@ -371,6 +488,12 @@ class MotorSettings:
     joint: str
     drive: Drive = PLAIN
     group: int = 0
+    command: Sampling = AT_ONCE
+    """How late a command acts, and how often one is taken."""
+    sensors: Sensors = NO_SENSORS
+    faults: Faults = NO_FAULTS
+    measured: Sampling = AT_ONCE
+    """How late the sensors tell, and how often they measure."""
 
 
 @dataclass(frozen=True)
@@ -436,6 +559,13 @@ def settings(values: Mapping[str, Any] | None = None) -> Settings:
     made = tuple(_motor(motor, value, values, remarks) for motor in motors)
     _distinct(made, frame)
     _combinations(value)
+    timeout = value['command_timeout']
+    remarks += [
+        f'motor {motor!r}: command.interval is not below command_timeout of {timeout:g} s: '
+        'a command stops acting before the next one is taken.'
+        for motor in motors
+        if 0.0 < timeout <= value[f'{motor}.command.interval']
+    ]
     pose = value['pose_source']
     if pose == 'auto':
         pose = 'odometry' if value['rate_source'] == 'odometry' else 'tf'
@@ -661,6 +791,9 @@ def _motor(
             _imbalance(own),
         )
         drive = _drive(own)
+        command, measured = _sampled(own, 'command'), _sampled(own, 'measured')
+        sensors = _sensors(own, motor, value['seed'])
+        faults = Faults(*(Fault(own(f'fault.{name}')) for name in FAULTY))
     except ParameterError as error:
         if error.name == 'placement':  # its position has been checked as a list of numbers
             raise ParameterError(
@@ -676,6 +809,7 @@ def _motor(
             f'motor {motor!r}: asymmetry has a mean part of {model.mean_asymmetry:.6g} kg m^2 '
             "across the axis, which belongs to the mount's link: leave it out here."
         )
+    remarks += [f'motor {motor!r}: {text}' for text in _doubts(own, model, drive)]
     return MotorSettings(
         motor,
         model,
@@ -685,7 +819,84 @@ def _motor(
         own('joint'),
         drive,
         own('group'),
+        command,
+        sensors,
+        faults,
+        measured,
     )
+
+
+def _doubts(own: Callable[[str], Any], model: MotorParameters, drive: Drive) -> Iterable[str]:
+    """Yield what of a motor is allowed and hardly meant."""
+    holds = model.friction.static or model.friction.coulomb
+    if drive.torque_limit <= holds:
+        yield (
+            f'limit.torque of {drive.torque_limit:g} N m is not above its dry friction of '
+            f'{holds:g} N m: the drive alone cannot turn it.'
+        )
+    for kind in (Tachometer, TorqueSensor):
+        given = [f'{kind.name}.{part}' for part in CHANNEL if own(f'{kind.name}.{part}')]
+        if given and not own(f'{kind.name}.enabled'):
+            yield f'{given[0]} without {kind.name}.enabled: it is not measured.'
+
+
+def _sampled(own: Callable[[str], Any], name: str) -> Sampling:
+    """Return the sampling of a command or of what is measured."""
+
+    def time(end: str) -> int:
+        return nanoseconds(own(f'{name}.{end}'))
+
+    try:
+        return Sampling(
+            time('delay'),
+            own(f'{name}.interpolation'),
+            time('interval'),
+            time('phase'),
+            time('max_delay'),
+        )
+    except ParameterError as error:
+        raise ParameterError(
+            f'{name}.{error.name}',
+            f'<= {name}.max_delay, which is {own(f"{name}.max_delay"):g} s',
+            own(f'{name}.{error.name}'),
+            f'Set {name}.max_delay, at the start.',
+        ) from None
+
+
+def _sensors(own: Callable[[str], Any], motor: str, seed: int) -> Sensors:
+    """Return the sensors of a motor."""
+
+    def channel(kind: type[Channel]) -> Any:
+        if own(f'{kind.name}.enabled'):
+            return kind(*(own(f'{kind.name}.{part}') for part in CHANNEL))
+        return None
+
+    encoder = Encoder(own('encoder.counts'))
+    return Sensors(encoder, channel(Tachometer), channel(TorqueSensor), seed, motor)
+
+
+def _winding(own: Callable[[str], Any]) -> Winding:
+    """Return the winding of a motor; limits of 0 are none."""
+    limit, maximum = own('winding.limit'), own('winding.maximum')
+    try:
+        return Winding(
+            own('winding.thermal_resistance'),
+            own('winding.thermal_capacity'),
+            own('winding.ambient'),
+            own('winding.coefficient'),
+            own('winding.reference'),
+            limit or math.inf,
+            maximum or math.inf,
+        )
+    except ParameterError as error:
+        if error.name == 'winding.maximum':  # whose words are of infinities
+            rule = (
+                f'> winding.limit, which is {limit:g} deg C'
+                if limit
+                else '0 deg C without winding.limit'
+            )
+            raise ParameterError(error.name, rule, maximum) from None
+        raise
 
 
 def _imbalance(own: Callable[[str], Any]) -> Imbalance | None:
@@ -727,6 +938,7 @@ def _drive(own: Callable[[str], Any]) -> Drive:
         limit('limit.torque'),
         limit('limit.speed'),
         limit('limit.power'),
+        _winding(own),
     )
 
 

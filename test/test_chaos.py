@@ -67,8 +67,8 @@ class Run:
 
 
 def is_finite(value):
-    """Tell whether all the numbers of nested tuples are."""
-    return all(is_finite(x) if isinstance(x, tuple) else isfinite(x) for x in value)
+    """Tell whether all the numbers of nested tuples are; None stands for no number."""
+    return all(is_finite(x) if isinstance(x, tuple) else x is None or isfinite(x) for x in value)
 
 
 @cache

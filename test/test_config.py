@@ -188,6 +188,8 @@ def test_the_geared_actuator_goes_where_it_is_told():
 
 def test_the_flywheel_turns_as_its_voltage_says():
     R, Kt, Ke = from_datasheet(24.0, 1.2, 620.0, 0.2)
-    step, _ = run('flywheel.yaml', 12.0, 60)
+    step, drive = run('flywheel.yaml', 12.0, 60)
     v = step.relative_speed
+    R *= 1.0 + 0.00393 * (drive.temperature - 25.0)  # of copper that is warm
+    assert 26.0 < drive.temperature < 30.0
     assert (12.0 - Ke * v) / R * Kt == pytest.approx(1e-5 * v + 1e-8 * v * v, rel=1e-3)

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 from mime_motor_ros.errors import ParameterError
 from mime_motor_ros.session import Session
-from mime_motor_ros.settings import MOTOR, NODE, settings
+from mime_motor_ros.settings import DRIVE, MOTOR, NODE, SENSE, settings
 import pytest
 
 yaml = pytest.importorskip('yaml')
@@ -43,16 +43,16 @@ def blocks(language):
     return re.findall(rf'^```{language}\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL)
 
 
-def section(title):
+def section(title, text=TEXT):
     """Return the text under a heading, up to the next one of any level."""
-    found = re.search(rf'^#+ {title}\n(.*?)(?=^#|\Z)', TEXT, re.MULTILINE | re.DOTALL)
+    found = re.search(rf'^#+ {title}\n(.*?)(?=^#|\Z)', text, re.MULTILINE | re.DOTALL)
     assert found, title
     return found[1]
 
 
-def tables(title):
+def tables(title, text=TEXT):
     """Return the tables of a section, each as its rows below the head."""
-    found = re.findall(r'(?:^\|.*\n)+', section(title), re.MULTILINE)
+    found = re.findall(r'(?:^\|.*\n)+', section(title, text), re.MULTILINE)
     split = [[row.strip('|\n').split('|') for row in table.splitlines(True)] for table in found]
     return [[[cell.strip() for cell in row] for row in table[2:]] for table in split]
 
@@ -314,18 +314,31 @@ def row_of(parameter):
             'yes' if parameter.live else 'no']  # fmt: skip
 
 
-def test_every_parameter_is_told_with_its_default_unit_and_whether_it_is_live():
-    of_node, of_motor = tables('Parameters')
-    assert [row[:4] for row in of_node] == [row_of(parameter) for parameter in NODE]
-    assert [row[:4] for row in of_motor] == [row_of(parameter) for parameter in MOTOR]
+DRIVES = (ROOT / 'doc' / 'drives.md').read_text(encoding='utf-8')
+TABLES = {
+    'node': (NODE, tables('Parameters')[0]),
+    'motor': ([p for p in MOTOR if p not in (*DRIVE, *SENSE)], tables('Parameters')[1]),
+    'drive': (DRIVE, tables('From a command to the torque', DRIVES)[0]),
+    'sense': (SENSE, tables('Sampling, sensors and winding', DRIVES)[0]),
+}
 
 
-def test_every_choice_is_told():
-    rows = {code(row[0]): row[4] for table in tables('Parameters') for row in table}
-    for parameter in (*NODE, *MOTOR):
-        assert len(rows[parameter.name]) > 10
+@pytest.mark.parametrize('which', TABLES)
+def test_every_parameter_is_told_with_its_default_unit_and_whether_it_is_live(which):
+    described, rows = TABLES[which]
+    if which in ('drive', 'sense'):  # a symbol stands behind the name
+        rows = [[name, *rest] for name, _, *rest in rows]
+    assert [row[:4] for row in rows] == [row_of(parameter) for parameter in described]
+
+
+@pytest.mark.parametrize('which', TABLES)
+def test_every_choice_is_told(which):
+    described, rows = TABLES[which]
+    told = {code(row[0]): row[-1] for row in rows}
+    for parameter in described:
+        assert len(told[parameter.name]) > 5
         for choice in parameter.choices:
-            assert f'`{choice}`' in rows[parameter.name], parameter.name
+            assert f'`{choice}`' in told[parameter.name], parameter.name
 
 
 @pytest.fixture
@@ -391,7 +404,7 @@ def test_an_input_is_subscribed_to_only_where_it_is_asked_for(make_node):
 
 @pytest.mark.ros
 def test_the_outputs_are_those_of_the_node(make_node):
-    found = dict(map(endpoint, make_node().publishers))
+    found = dict(map(endpoint, make_node(**{'wheel.encoder.counts': 100}).publishers))
     assert {t: row for t, row in found.items() if t not in OF_RCLPY} == told('Out')
 
 

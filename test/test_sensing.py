@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mime_motor_ros.errors import ParameterError
 from mime_motor_ros.sensing import (
-    ABSOLUTE_ZERO,
     Channel,
     Encoder,
     Fault,
@@ -19,7 +18,6 @@ from mime_motor_ros.sensing import (
     Measured,
     NO_FAULTS,
     NO_SENSORS,
-    NO_WINDING,
     noise_key,
     normal,
     Reading,
@@ -27,8 +25,8 @@ from mime_motor_ros.sensing import (
     Sensors,
     Tachometer,
     TorqueSensor,
-    Winding,
 )
+from mime_motor_ros.winding import ABSOLUTE_ZERO, NO_WINDING, Winding
 import pytest
 
 NAN, INF = math.nan, math.inf

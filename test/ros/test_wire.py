@@ -13,7 +13,9 @@ from geometry_msgs.msg import (
     WrenchStamped,
 )
 from mime_motor_ros import messages, wire
+from mime_motor_ros.drive import DriveState
 from mime_motor_ros.model import MotorState, Pose, Step, Wrench
+from mime_motor_ros.sensing import Measured
 from mime_motor_ros.session import Outcome
 import numpy as np
 import pytest
@@ -59,8 +61,22 @@ def outcome(motors):
         )
         for i in range(motors)
     ]
-    torques = tuple(0.1 * i for i in range(motors))
-    return Outcome(STAMP - 1, STAMP, 1e-3, Pose(), VECTOR, torques, tuple(steps))
+    nothing = (None,) * motors
+    drives = (DriveState(),) * motors
+    return Outcome(STAMP - 1, STAMP, 1e-3, Pose(), VECTOR, tuple(steps), drives, nothing)
+
+
+@pytest.mark.parametrize('there', list(product((True, False), repeat=3)))
+def test_what_is_measured_is_a_joint_state_with_lists_of_one_number_or_none(there):
+    values = [x if one else None for x, one in zip((0.25, -3.0, 1e-3), there, strict=True)]
+    message = JointState(name=['wheel_joint'], position=[9.0], velocity=[], effort=[9.0])
+    messages.put_measured(message, STAMP, Measured(*values))
+    lists = ([] if x is None else [x] for x in values)
+    expected = JointState(
+        name=['wheel_joint'], **dict(zip(('position', 'velocity', 'effort'), lists, strict=True))
+    )
+    expected.header.stamp.sec, expected.header.stamp.nanosec = SECONDS
+    assert repr(deserialize_message(serialize_message(message), JointState)) == repr(expected)
 
 
 @pytest.mark.parametrize('frame', FRAMES)

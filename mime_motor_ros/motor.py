@@ -1,0 +1,272 @@
+"""
+One motor of a session: what is kept of it from one step to the next.
+
+Before the model stand the sampling of its command and its drive, behind it its sensors. A motor
+that uses none of them passes by them all.
+"""
+
+from __future__ import annotations
+
+from math import isfinite, nan
+from typing import Any
+
+from .drive import (
+    Active,
+    after,
+    at_rest,
+    DriveState,
+    Setpoint,
+    switched,
+    Wanted,
+    wanted,
+)
+from .energy import Energy
+from .model import MotorState, Pose, Step, StepInputs, Wrench
+from .sampling import Delayed, due, Output
+from .sensing import Measured, Reading, sense
+from .settings import MotorSettings
+from .timeline import NANOSECONDS, Stream
+from .vector import dot, multiply, rotate, Vector
+
+MOST_HELD = 4096
+"""Samples of one command or load, and of one sensor that wait to be told."""
+MOST_SQUARED = 1e200
+"""Of numbers whose sums and products stay finite."""
+
+
+class Motor:
+    """
+    A motor between two steps.
+
+    Attributes
+    ----------
+    settings : MotorSettings
+    off : whether its group is switched off
+    is_plain : whether a command is the torque, with nothing in between
+    is_sampled : whether it acts late, or is taken now and then
+    state : angle and spin
+    drive : DriveState; of a motor without modes and limits it stays as it begins
+    energy : the audit of its rotor
+    last : the step before; None at the start and after a reset
+    commands : its stream of set points
+    measured : what its sensors tell; None without, or before the first sample
+
+    """
+
+    settings: MotorSettings
+    state: MotorState
+    drive: DriveState
+    energy: Energy
+    last: Step | None
+    measured: Measured | None
+    _acting: tuple[int, Setpoint] | None  # of a command that is sampled: its stamp, and what acts
+    _held: tuple[int, Setpoint] | None  # until the first command of a mode
+    _wanted: Wanted | None
+    _reading: Reading
+
+    def __init__(self, settings: MotorSettings, off: bool) -> None:
+        sampling = settings.command
+        self.commands: Stream[Setpoint] = (
+            Delayed(Setpoint._make, sampling.max_delay, MOST_HELD)
+            if sampling.interval or sampling.max_delay
+            else Stream(MOST_HELD)
+        )
+        self.is_sampled = isinstance(self.commands, Delayed)
+        self._told: Output[tuple[float, ...]] | None = (
+            None
+            if settings.sensors.is_none
+            else Output(tuple, settings.measured.max_delay, MOST_HELD)
+        )
+        self._use(settings, off)
+        self.reset()
+        self.forget()
+
+    def _use(self, settings: MotorSettings, off: bool) -> None:
+        self.settings, self.off = settings, off
+        self.is_plain = settings.drive.is_plain and not settings.model.gear.inertia
+
+    def update(self, settings: MotorSettings, off: bool, now_ns: int) -> None:
+        """Use other values from now on; with another mode, from where the rotor is."""
+        before = self.settings
+        self._use(settings, off)
+        if before.model != settings.model:
+            self.energy = Energy()
+        if before.drive.mode != settings.drive.mode:
+            # What was commanded before had another unit, so it is forgotten; the set point that
+            # holds the torque is as fresh as a command that came now.
+            speed = self.last.relative_speed if self.last else 0.0
+            drive = self.drive._replace(torque=self.torque)
+            held, self.drive = switched(settings.drive, drive, self.state.angle, speed)
+            self.commands.clear()
+            self._acting = None
+            self._held = (now_ns, held)
+        if self.is_plain:
+            self.drive = at_rest(settings.drive)
+        self._mark_off()
+
+    def reset(self) -> None:
+        """Go back to the initial angle and spin, a cold winding, and sensors just switched on."""
+        self.state = self.settings.initial
+        self.energy = Energy()
+        self.drive = at_rest(self.settings.drive)
+        self.last = None
+        self._wanted = None
+        self._reading = Reading()
+        self._mark_off()
+
+    def forget(self) -> None:
+        """Drop what was commanded and measured: the clock went back."""
+        self.commands.clear()
+        self._acting = None
+        self._held = None
+        self.measured = None
+        self._looked_ns = self._sampled_ns = 0
+        if self._told is not None:
+            self._told.clear()
+
+    def _mark_off(self) -> None:
+        if self.off:
+            self.drive = self.drive._replace(active=self.drive.active | Active.GROUP_OFF)
+
+    @property
+    def torque(self) -> float:
+        """Return the torque of the drive in the step before [N m]."""
+        return self.last.torque if self.last else 0.0
+
+    # before a step
+
+    def read(self, start_ns: int, end_ns: int) -> None:
+        """Move to what of a sampled command acts in a step, or in a time without one."""
+        if isinstance(self.commands, Delayed):
+            self._acting = self.commands.acting(start_ns, end_ns, self.settings.command)
+
+    def setpoint(self, time_ns: int, timeout_ns: int) -> Setpoint | None:
+        """Return the command that acts; None without one, or where it is too old or off."""
+        if self.off:
+            return None
+        if self.is_sampled:
+            stamp, value = self._acting or (None, None)
+            time_ns -= self.settings.command.delay
+        else:
+            stamp, value = self.commands.stamp, self.commands.value
+        if stamp is None and self._held is not None:
+            stamp, value = self._held
+        if stamp is None or (timeout_ns and time_ns - stamp > timeout_ns):
+            return None
+        return value
+
+    def inputs(
+        self,
+        setpoint: Setpoint | None,
+        mount: Pose,
+        rate: Vector,
+        stator: Wrench,
+        rotor: Wrench,
+        dt: float,
+    ) -> StepInputs:
+        """Return what the model is given, with what the drive does about a set point."""
+        if self.is_plain:
+            torque = 0.0 if setpoint is None else setpoint.value
+            return StepInputs(mount, rate, torque, stator, rotor)
+        model, state = self.settings.model, self.state
+        about = dot(
+            rotate(multiply(mount.orientation, model.placement.orientation), model.axis), rate
+        )
+        speed = state.spin - about
+        self._wanted = wanted(self.settings.drive, self.drive, setpoint, state.angle, speed, dt)
+        drive_spin = None
+        if model.gear.inertia:  # of the step before, or as the gear has it
+            drive_spin = self.last.drive_spin if self.last else about + model.gear.ratio * speed
+        return StepInputs(mount, rate, 0.0, stator, rotor, self._wanted.bounded, drive_spin)
+
+    # behind a step
+
+    def driven(self, step: Step, dt: float) -> DriveState:
+        """
+        Return the state of the drive behind a step.
+
+        Raises
+        ------
+        OverflowError
+            If its numbers are beyond computing.
+
+        """
+        if self._wanted is None:
+            return self.drive
+        state = after(
+            self.settings.drive,
+            self.drive,
+            self._wanted,
+            step.torque,
+            step.state.angle,
+            step.relative_speed,
+            dt,
+        )
+        numbers = (state.integral, state.current, state.voltage, state.temperature)
+        if not sum([x * x for x in numbers]) < MOST_SQUARED:
+            raise OverflowError
+        return state._replace(active=state.active | Active.GROUP_OFF) if self.off else state
+
+    def take(
+        self,
+        inputs: StepInputs,
+        step: Step,
+        drive: DriveState,
+        start_ns: int,
+        end_ns: int,
+        dt: float,
+    ) -> None:
+        """Keep what a step gave."""
+        self.energy.add(self.settings.model, self.state, step, dt, inputs.drive_spin)
+        self.state, self.drive, self.last = step.state, drive, step
+        if self._told is not None:
+            self._measure(self._told, step, start_ns, end_ns, dt)
+
+    def _measure(
+        self, told: Output[tuple[float, ...]], step: Step, start: int, end: int, dt: float
+    ) -> None:
+        chosen = self.settings
+        if due(self._looked_ns or start, end, chosen.measured):
+            since = (end - self._sampled_ns) / NANOSECONDS if self._sampled_ns else dt
+            measured, self._reading = sense(
+                chosen.sensors,
+                self._reading,
+                step.state.angle,
+                step.relative_speed,
+                step.torque,
+                since,
+                chosen.faults,
+            )
+            self._sampled_ns = end
+            kept = zip(measured, chosen.sensors.fitted, strict=True)
+            told.push(end, tuple(nan if x is None else x for x, fitted in kept if fitted))
+        self._looked_ns = end
+        known = told.at(end, chosen.measured)
+        self.measured = None
+        if known is not None:
+            numbers = iter(known[1])
+            read: list[Any] = [next(numbers) if fit else nan for fit in chosen.sensors.fitted]
+            self.measured = Measured(*(x if isfinite(x) else None for x in read))
+
+
+def report(motor: MotorSettings, step: Step, drive: DriveState) -> dict[str, float]:
+    """
+    Return the state of a motor behind a step, by quantity.
+
+    effort, friction_torque [N m] on the rotor, mechanical_power [W] of the drive, limits (`Active`
+    as a number); with an armature current [A], voltage [V], electrical_power [W]; with a winding
+    that warms temperature [deg C].
+    """
+    quantities = {
+        'effort': step.torque,
+        'friction_torque': step.friction_torque,
+        'mechanical_power': step.torque * step.relative_speed,
+        'limits': float(drive.active),
+    }
+    if motor.drive.armature is not None:
+        quantities['current'] = drive.current
+        quantities['voltage'] = drive.voltage
+        quantities['electrical_power'] = drive.voltage * drive.current
+    if not motor.drive.winding.is_none:
+        quantities['temperature'] = drive.temperature
+    return quantities

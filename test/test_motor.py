@@ -1,0 +1,398 @@
+"""One motor in a session: sampling before its drive, sensors and winding behind the model."""
+
+from math import cos, exp, isfinite, pi, sin, tau
+
+from hypothesis import given
+from hypothesis import strategies as st
+from mime_motor_ros.drive import Active
+from mime_motor_ros.inputs import Commands, JointCommand
+from mime_motor_ros.model import MotorState
+from mime_motor_ros.motor import report
+from mime_motor_ros.sensing import Measured
+from mime_motor_ros.settings import settings
+import pytest
+from sessions import effort, MS, SECOND, START, still, tf
+
+ARMATURE = {
+    'wheel.voltage.resistance': 0.5,
+    'wheel.voltage.torque_constant': 0.02,
+}
+WARM = {
+    **ARMATURE,
+    'wheel.winding.thermal_resistance': 2.0,
+    'wheel.winding.thermal_capacity': 5.0,
+}
+
+
+def begun(**values):
+    """Return a session at 1 kHz whose clock has begun."""
+    session = still(**{'rate': 1000.0, 'command_timeout': 0.0, **values})
+    session.advance_to(START)
+    return session
+
+
+def torques(outcomes):
+    return [outcome.torques[0] for outcome in outcomes]
+
+
+# delay and interval of commands
+
+
+def test_a_command_acts_its_delay_after_its_stamp():
+    session = begun(**{'wheel.command.delay': 0.02, 'wheel.command.max_delay': 0.1})
+    session.take(effort(START + 5 * MS, 0.5), START)
+    made = session.advance_to(START + 50 * MS)
+    assert torques(made) == [0.0] * 24 + [0.5] * 26
+
+
+def test_a_whole_command_is_delayed_with_what_it_feeds_forward():
+    values = {'wheel.mode': 'position', 'wheel.position.kd': 1e-3, 'wheel.command.max_delay': 0.1}
+    late, now = begun(**values, **{'wheel.command.delay': 0.02}), begun(**values)
+    late.take(JointCommand(START, ('wheel',), (2e-3,), (3.0,), (0.1,)), START)
+    made = late.advance_to(START + 60 * MS)
+    now.take(JointCommand(START + 20 * MS, ('wheel',), (2e-3,), (3.0,), (0.1,)), START)
+    assert torques(made) == torques(now.advance_to(START + 60 * MS))
+    assert made[18].torques == (0.0,)
+    assert made[19].torques != (0.0,)
+
+
+def test_between_two_commands_the_torque_runs_in_a_line():
+    session = begun(**{
+        'wheel.command.delay': 0.02, 'wheel.command.max_delay': 0.1,
+        'wheel.command.interpolation': 'linear',
+    })  # fmt: skip
+    session.take(effort(START + 10 * MS, 1.0), START)
+    session.take(effort(START + 20 * MS, 2.0), START + 5 * MS)
+    made = session.advance_to(START + 50 * MS)
+    assert torques(made)[29:42] == pytest.approx([1.0 + 0.1 * min(k, 10) for k in range(13)])
+
+
+@pytest.mark.parametrize(
+    ('phase', 'seconds'), [(0.0, [3, 5, 8, 10, 13]), (-1.5, [1, 4, 6, 9, 11, 14])]
+)
+def test_commands_are_taken_at_instants_that_the_step_does_not_know(phase, seconds):
+    """A command of each second k has the value k; what acts tells when it was taken."""
+    session = still(**{
+        'rate': 1.0, 'command_timeout': 0.0, 'max_gap': 10.0,
+        'wheel.command.interval': 2.5, 'wheel.command.phase': phase,
+    })  # fmt: skip
+    session.advance_to(START)  # a whole number of intervals from the zero of the clock
+    made = []
+    for k in range(1, 15):
+        session.take(effort(START + k * SECOND, float(k)), START + k * SECOND)
+        made += session.advance_to(START + k * SECOND)
+    taken = torques(made)
+    assert [s for s in dict.fromkeys(taken) if s] == seconds
+    assert taken == [max([s for s in seconds if s <= k], default=0) for k in range(1, 15)]
+
+
+def test_the_delay_is_changed_while_running_and_nothing_is_lost():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        'wheel.command.max_delay': 0.1,
+    }  # fmt: skip
+    session = begun(**values)
+    for k in range(100):
+        session.take(effort(START + k * MS, float(k)), START + k * MS)
+        session.advance_to(START + k * MS)
+    session.update(settings({**values, 'wheel.command.delay': 0.05}))
+    assert torques(session.advance_to(START + 100 * MS)) == [50.0]
+    session.update(settings({**values, 'wheel.command.delay': 0.0}))
+    assert torques(session.advance_to(START + 101 * MS)) == [99.0]
+
+
+def test_the_age_of_a_delayed_command_counts_from_when_it_acts():
+    session = begun(**{
+        'command_timeout': 0.03, 'wheel.command.delay': 0.05, 'wheel.command.max_delay': 0.05,
+    })  # fmt: skip
+    session.take(effort(START, 1.0), START)
+    made = session.advance_to(START + 120 * MS)
+    assert torques(made) == [0.0] * 49 + [1.0] * 31 + [0.0] * 40
+
+
+def test_a_sampled_command_goes_on_over_a_pause_and_is_dropped_with_the_clock():
+    session = begun(**{'wheel.command.interval': 0.01})
+    session.take(effort(START + MS, 1.0), START)
+    session.advance_to(START + 20 * MS)
+    session.paused = True
+    session.take(effort(START + 30 * MS, 2.0), START + 25 * MS)
+    assert session.advance_to(START + 41 * MS) == []
+    session.paused = False
+    assert torques(session.advance_to(START + 42 * MS)) == [2.0]
+    session.advance_to(START)
+    assert torques(session.advance_to(START + 20 * MS)) == [0.0] * 20
+
+
+def test_what_waits_of_a_sampled_command_is_counted_and_bounded():
+    session = begun(**{'wheel.command.delay': 0.4, 'wheel.command.max_delay': 0.4})
+    for k in range(5000):
+        session.take(Commands((float(k),)), START + k * 1000)
+    session.advance_to(START + 6 * MS)
+    assert session.held['samples waiting'] <= 4096
+
+
+def test_live_equals_late_with_a_delay_as_long_as_all_was_there():
+    """Order of arrival does not matter to what is delayed."""
+    values = {
+        'wheel.command.delay': 0.02, 'wheel.command.max_delay': 0.1,
+        'wheel.command.interpolation': 'cubic', 'wheel.command.interval': 0.003,
+    }  # fmt: skip
+    commands = [effort(START + k * 7 * MS, (k % 5) - 2.0) for k in range(1, 20)]
+    first, second = begun(**values), begun(**values)
+    for item in commands:
+        first.take(item, START)
+    for item in reversed(commands):
+        second.take(item, START)
+    whole = first.advance_to(START + 200 * MS)
+    parts = [o for k in range(1, 201) for o in second.advance_to(START + k * MS)]
+    assert torques(whole) == torques(parts)
+    assert len(set(torques(whole))) > 30
+
+
+# sensors
+
+
+def test_without_sensors_nothing_is_measured():
+    (outcome,) = begun().advance_to(START + MS)
+    assert outcome.measured == (None,)
+
+
+def test_an_encoder_carries_the_remainder():
+    session = begun(**{
+        'wheel.encoder.counts': 100, 'wheel.initial_spin': 7.0, 'wheel.damping': 0.0,
+    })  # fmt: skip
+    made = session.advance_to(START + SECOND // 2)
+    read = [outcome.measured[0] for outcome in made]
+    counts = [int(outcome.steps[0].state.angle * 100 / tau) for outcome in made]
+    assert [m.position for m in read] == [n * tau / 100 for n in counts]
+    assert read[0].speed is None
+    way = sum(m.speed * 1e-3 for m in read[1:])
+    assert way == pytest.approx((counts[-1] - counts[0]) * tau / 100, rel=1e-12)
+
+
+def test_what_is_measured_is_told_late_and_held():
+    session = begun(**{
+        'wheel.tachometer.enabled': True, 'wheel.measured.delay': 0.01,
+        'wheel.measured.max_delay': 0.01, 'wheel.measured.interval': 0.004, 'wheel.inertia': 1e-3,
+    })  # fmt: skip
+    session.take(Commands((1e-2,)), START)
+    made = session.advance_to(START + 100 * MS)
+    speeds = [outcome.steps[0].relative_speed for outcome in made]
+    for k, outcome in enumerate(made, 1):
+        at = (k - 10) // 4 * 4  # the instants lie at whole multiples of 4 ms
+        expected = Measured(None, speeds[at - 1]) if at > 0 else None
+        assert outcome.measured == (expected,)
+
+
+def test_noise_is_of_the_seed_and_of_each_motor_its_own():
+    def noise(seed, **more):
+        session = begun(**{
+            'motors': ['a', 'b'], 'seed': seed, 'a.tachometer.enabled': True,
+            'b.tachometer.enabled': True, 'a.tachometer.noise': 0.1, 'b.tachometer.noise': 0.1,
+            **more,
+        })  # fmt: skip
+        made = session.advance_to(START + 100 * MS)
+        return [[outcome.measured[i].speed for outcome in made] for i in (0, 1)]
+
+    assert noise(1) == noise(1)
+    a, b = noise(1)
+    assert a != b != noise(2)[1]
+    assert 0.05 < sum(x * x for x in a) / len(a) / 0.01 < 2.0
+
+
+def test_a_fault_is_commanded_and_ends():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        'wheel.torque_sensor.enabled': True, 'wheel.encoder.counts': 360,
+        'wheel.initial_spin': 100.0, 'wheel.damping': 0.0,
+    }  # fmt: skip
+    session = begun(**values)
+    session.take(Commands((0.5,)), START)
+    before = session.advance_to(START + 10 * MS)[-1].measured[0]
+
+    def with_fault(k, **faults):
+        faulty = {f'wheel.fault.{name}': fault for name, fault in faults.items()}
+        session.update(settings({**values, **faulty}))
+        return session.advance_to(START + k * MS)[-1].measured[0]
+
+    stuck = with_fault(20, position='stuck', velocity='off', effort='drop')
+    assert stuck == Measured(before.position, 0.0, None)
+    after = with_fault(30)
+    assert after.torque == 0.5
+    assert after.position > before.position
+
+
+def test_reset_and_a_clock_that_goes_back_begin_the_sensors_anew():
+    session = begun(**{'wheel.encoder.counts': 100, 'wheel.initial_spin': 50.0})
+    first = session.advance_to(START + 5 * MS)
+    session.reset()
+    again = session.advance_to(START + 10 * MS)
+    assert [o.measured[0] for o in again] == [o.measured[0] for o in first]
+    session.advance_to(START)
+    (outcome,) = session.advance_to(START + MS)
+    assert outcome.measured[0] is not None
+
+
+@given(
+    st.sampled_from(['none', 'stuck', 'off', 'drop']),
+    st.sampled_from([0.0, 0.0023, 0.05]),
+    st.sampled_from([0.0, 0.0031, 0.1]),
+    st.sampled_from(['hold', 'linear', 'cubic']),
+    st.floats(-1e300, 1e300),
+)
+def test_no_measurement_is_ever_not_finite(fault, delay, interval, interpolation, bias):
+    session = begun(**{
+        'wheel.encoder.counts': 7, 'wheel.tachometer.enabled': True, 'wheel.tachometer.bias': bias,
+        'wheel.tachometer.noise': 1e300, 'wheel.fault.velocity': fault,
+        'wheel.measured.delay': delay, 'wheel.measured.max_delay': 0.05,
+        'wheel.measured.interval': interval, 'wheel.measured.interpolation': interpolation,
+        'wheel.initial_spin': 1e3,
+    })  # fmt: skip
+    for outcome in session.advance_to(START + 150 * MS):
+        for one in outcome.measured[0] or ():
+            assert one is None or isfinite(one)
+
+
+# electrical quantities and the winding
+
+
+def quantities(session, outcome):
+    return report(session.settings.motors[0], outcome.steps[0], outcome.drives[0])
+
+
+def test_a_motor_without_an_armature_tells_torques_and_power():
+    session = begun(**{'wheel.initial_spin': 10.0, 'wheel.damping': 1e-4})
+    session.take(Commands((0.01,)), START)
+    outcome = session.advance_to(START + 10 * MS)[-1]
+    v = outcome.steps[0].relative_speed
+    assert quantities(session, outcome) == {
+        'effort': 0.01,
+        'friction_torque': -1e-4 * v,
+        'mechanical_power': 0.01 * v,
+        'limits': 0.0,
+    }
+
+
+@pytest.mark.parametrize('mode', ['torque', 'voltage'])
+def test_electrical_power_is_heat_and_mechanical_power(mode):
+    session = begun(**ARMATURE, **{'wheel.mode': mode, 'wheel.voltage.inductance': 0.0})
+    session.take(Commands((2.0 if mode == 'voltage' else 0.05,)), START)
+    told = [quantities(session, o) for o in session.advance_to(START + 300 * MS)]
+    for one in told[1:]:
+        assert one['effort'] == pytest.approx(0.02 * one['current'], rel=1e-12)
+        heat = 0.5 * one['current'] ** 2
+        assert one['electrical_power'] == pytest.approx(heat + one['mechanical_power'], rel=1e-9)
+        assert one['electrical_power'] == one['voltage'] * one['current']
+    if mode == 'voltage':
+        assert told[-1]['voltage'] == pytest.approx(2.0, rel=1e-12)
+
+
+def test_the_winding_warms_as_its_closed_form_says():
+    """A rotor too heavy to move: P = R i^2 with the resistance of copper at its temperature."""
+    session = begun(**WARM, **{
+        'wheel.mode': 'torque', 'wheel.inertia': 1e6, 'wheel.winding.coefficient': 0.0,
+    })  # fmt: skip
+    session.take(Commands((0.02 * 5.0,)), START)
+    for k in range(1, 21):
+        outcome = session.advance_to(START + k * SECOND // 2)[-1]
+    power = 0.5 * 25.0
+    expected = 25.0 + 2.0 * power * (1.0 - exp(-10.0 / 10.0))
+    assert quantities(session, outcome)['temperature'] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_warm_winding_has_more_resistance_and_takes_less_current():
+    session = begun(**WARM, **{'wheel.mode': 'voltage', 'wheel.inertia': 1e6})
+    session.take(Commands((5.0,)), START)
+    for k in range(1, 21):
+        outcome = session.advance_to(START + k * SECOND // 2)[-1]
+    one = quantities(session, outcome)
+    warm = 0.5 * (1.0 + 0.00393 * (session.drives[0].temperature - 25.0))
+    assert one['current'] == pytest.approx(5.0 / warm, rel=1e-5)
+    assert one['current'] < 9.0
+
+
+def test_a_hot_winding_leaves_less_of_the_limits_and_says_so():
+    session = begun(**WARM, **{
+        'wheel.inertia': 1e6, 'wheel.limit.torque': 0.2, 'wheel.winding.ambient': 125.0,
+        'wheel.winding.limit': 100.0, 'wheel.winding.maximum': 150.0,
+    })  # fmt: skip
+    session.take(Commands((1.0,)), START)
+    outcome = session.advance_to(START + MS)[-1]
+    assert outcome.torques[0] == pytest.approx(0.1, rel=1e-12)
+    both = Active.TORQUE_LIMIT | Active.WINDING_TEMPERATURE
+    assert quantities(session, outcome)['limits'] == float(both)
+    for k in range(1, 401):  # it gets hotter until what heats is what is left
+        outcome = session.advance_to(START + k * SECOND // 2)[-1]
+    assert 125.0 < session.drives[0].temperature < 150.0
+    assert 0.0 < outcome.torques[0] < 0.1
+
+
+def test_a_winding_cools_while_the_drive_is_off_and_starts_cold_after_a_reset():
+    session = begun(**WARM, **{'wheel.inertia': 1e6})
+    session.take(Commands((0.1,)), START)
+    for k in range(1, 11):
+        session.advance_to(START + k * SECOND // 2)
+    warm = session.drives[0].temperature
+    session.enabled = False
+    for k in range(11, 21):
+        session.advance_to(START + k * SECOND // 2)
+    expected = 25.0 + (warm - 25.0) * exp(-0.5)
+    assert session.drives[0].temperature == pytest.approx(expected, rel=1e-9)
+    session.reset()
+    assert session.drives[0].temperature == 25.0
+
+
+@pytest.mark.parametrize('mode', ['torque', 'velocity', 'voltage'])
+def test_the_limit_of_the_current_acts_in_every_mode(mode):
+    session = begun(**ARMATURE, **{
+        'wheel.mode': mode, 'wheel.voltage.current_limit': 2.0, 'wheel.velocity.kp': 1.0,
+        'wheel.inertia': 1e3,
+    })  # fmt: skip
+    session.take(Commands((100.0,)), START)
+    if mode == 'velocity':
+        session.take(JointCommand(START, ('wheel',), (), (100.0,)), START)
+    outcome = session.advance_to(START + 5 * MS)[-1]
+    assert outcome.torques[0] == pytest.approx(0.04, rel=1e-12)
+    assert outcome.drives[0].active == Active.CURRENT_LIMIT
+
+
+def test_a_group_that_is_off_is_in_the_state_of_each_of_its_motors():
+    session = begun(**{
+        'motors': ['a', 'b'], 'b.group': 3, 'groups_off': '3', 'b.limit.torque': 1.0,
+        'a.group': 3,
+    })  # fmt: skip
+    (outcome,) = session.advance_to(START + MS)
+    assert [drive.active for drive in outcome.drives] == [Active.GROUP_OFF] * 2
+    session.update(settings({
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'motors': ['a', 'b'],
+        'b.group': 3, 'b.limit.torque': 1.0, 'a.group': 3,
+    }))  # fmt: skip
+    (outcome,) = session.advance_to(START + 2 * MS)
+    assert [drive.active for drive in outcome.drives] == [Active(0)] * 2
+
+
+def test_an_overflow_of_what_the_drive_reports_leaves_the_step_out():
+    session = begun(**{
+        'wheel.voltage.resistance': 1e200, 'wheel.voltage.torque_constant': 1e-100,
+        'wheel.mode': 'torque',
+    })  # fmt: skip
+    session.take(Commands((1.0,)), START)
+    assert session.advance_to(START + 5 * MS) == []
+    assert session.counts['step', 'overflow'] == 5
+    assert session.states == [MotorState()]
+
+
+def test_a_torque_of_a_moving_mount_is_measured_against_its_stator():
+    session = still(**{
+        'world_frame': 'odom', 'rate_source': 'tf', 'rate': 1000.0, 'wheel.encoder.counts': 1000,
+        'wheel.tachometer.enabled': True,
+    })  # fmt: skip
+    session.advance_to(START)
+    for k in range(1, 50):
+        half = 0.5 * 2.0 * k * 1e-3
+        session.take(
+            tf(START + k * MS, orientation=(0.0, 0.0, sin(half), cos(half))), START + k * MS
+        )
+        made = session.advance_to(START + k * MS)
+    assert made[-1].measured[0].speed == pytest.approx(-2.0, rel=1e-2)
+    assert abs(made[-1].measured[0].position) < pi
