@@ -23,7 +23,6 @@ test: setup  ## run all tests (ARGS='-k frames' picks some)
 	@$(RUN) pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 bench: setup  ## measure one step and the loop, and print a table
-	@tools/setup.sh bench
 	@$(RUN) python tools/bench.py $(ARGS)
 
 soak: setup  ## run under full load for MINUTES=10: memory, lost steps, what is kept
