@@ -3,7 +3,7 @@
 #   make demo SECONDS=20        make test ARGS='-k frames'        make -C path/to/here demo
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench soak plot lint setup clean
+.PHONY: help demo test bench witness soak plot lint setup clean
 
 RUN := tools/env.sh
 
@@ -24,6 +24,9 @@ test: setup  ## run all tests (ARGS='-k frames' picks some)
 
 bench: setup  ## measure one step and the loop, and print a table
 	@$(RUN) python tools/bench.py $(ARGS)
+
+witness: setup  ## run the same motors in MuJoCo, and print how far both agree
+	@$(RUN) python tools/witness.py
 
 soak: setup  ## run under full load for MINUTES=10: memory, lost steps, what is kept
 	@$(RUN) python tools/soak.py $(if $(MINUTES),--minutes "$(MINUTES)") $(ARGS)
