@@ -40,7 +40,7 @@ TORQUE, TURN, RATE, SPIN = 2e-3, 3.0, 20.0, 50.0  # N m, rad, rad/s, rad/s
 COULOMB, STALL, COAST = 1e-3, 0.5e-3, 5.0  # N m, N m, rad/s
 CREEP, BIAS = 5e-3, 4e-4  # rad/s, rad: what MuJoCo's friction is off by, and more
 INTERVAL = 2.5  # steps
-WIDTH = 160  # characters, more than the table has
+WIDTH = 170  # characters, more than the table has
 START = 1000.0  # s; a whole number of every interval here
 RIG = """
 <mujoco>
