@@ -3,7 +3,7 @@
 #   make demo SECONDS=20        make test ARGS='-k frames'        make -C path/to/here demo
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench soak plot lint setup clean
+.PHONY: help demo test bench witness soak plot lint setup clean
 
 RUN := tools/env.sh
 
@@ -23,8 +23,10 @@ test: setup  ## run all tests (ARGS='-k frames' picks some)
 	@$(RUN) pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 bench: setup  ## measure one step and the loop, and print a table
-	@tools/setup.sh bench
 	@$(RUN) python tools/bench.py $(ARGS)
+
+witness: setup  ## run the same motors in MuJoCo, and print how far both agree
+	@$(RUN) python tools/witness.py
 
 soak: setup  ## run under full load for MINUTES=10: memory, lost steps, what is kept
 	@$(RUN) python tools/soak.py $(if $(MINUTES),--minutes "$(MINUTES)") $(ARGS)

@@ -150,7 +150,9 @@ ROS2 = {
 }
 
 
-@pytest.mark.parametrize('line', [*COMMANDS, 'make help', 'make bench', 'make plot'])
+@pytest.mark.parametrize(
+    'line', [*COMMANDS, 'make help', 'make bench', 'make witness', 'make plot']
+)
 def test_a_command_names_what_is_there(line):
     """Those that need a ROS distribution or a recording are looked up word by word."""
     first, *words = shlex.split(line)
@@ -175,7 +177,8 @@ def test_a_command_names_what_is_there(line):
 
 def test_make_in_the_text_is_a_target():
     assert set(re.findall(r'`make (\w+)`', TEXT)) <= targets()
-    assert {'demo', 'test', 'bench', 'plot', 'help'} <= set(re.findall(r'make (\w+)', TEXT))
+    told = set(re.findall(r'make (\w+)', TEXT))
+    assert {'demo', 'test', 'bench', 'witness', 'plot', 'help'} <= told
 
 
 def test_make_help_lists_every_target():

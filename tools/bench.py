@@ -115,7 +115,7 @@ def mujoco_batch() -> Callable[[], None]:
     try:
         import mujoco
     except ImportError:
-        raise BenchError('mujoco is not installed; run: make bench') from None
+        raise BenchError('mujoco is not installed; run: make setup') from None
 
     model = mujoco.MjModel.from_xml_string(RIG)
     data = mujoco.MjData(model)

