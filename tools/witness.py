@@ -23,10 +23,8 @@ from typing import Any, NamedTuple
 from bench import end_by_signals
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.inputs import Commands
-from mime_motor_ros.sampling import Delayed, Sampling
 from mime_motor_ros.session import Session
 from mime_motor_ros.settings import settings
-from mime_motor_ros.timeline import Grid, nanoseconds
 from rich.console import Console
 from rich.table import Table
 
@@ -98,6 +96,7 @@ def ours(
                 'rate': 1.0 / dt,
                 'world_frame': 'base_link',  # as mount_frame: it stands still
                 'rate_source': 'zero',
+                'command_timeout': 0.0,  # an interval may be longer
                 **{f'wheel.{name}': value for name, value in ({'inertia': J} | motor).items()},
             }
         )
@@ -306,28 +305,21 @@ def wave(k: int) -> float:
     return sin(0.04 * k) if k > 1 else 0.0
 
 
-def acting(command: Callable[[int], float], dt: float, steps: int, **how: Any) -> list[float]:
-    """Return the torques that act of a command for every step, delayed or sampled."""
-    sampling, grid, first = Sampling(**how), Grid(1.0 / dt), round(START / dt)
-    stream: Delayed[tuple[float, ...]] = Delayed(tuple, sampling.max_delay, 4096)
-    torques = []
-    for tick in range(first, first + steps):
-        end_ns = grid.time_ns(tick)
-        stream.offer(end_ns, (command(tick - first),), now_ns=end_ns)
-        taken = stream.acting(grid.time_ns(tick - 1), end_ns, sampling)
-        torques.append(taken[1][0] if taken else 0.0)
-    return torques
-
-
 def delay(
     steps: float, interpolation: str, command: Callable[[int], float] = wave
 ) -> tuple[list[float], list[float]]:
     """Return what acts of a command a number of steps later: ours and theirs."""
     interp = 'zoh' if interpolation == 'hold' else interpolation
-    we = acting(command, DT, 500, delay=nanoseconds(steps * DT), interpolation=interpolation)
-    actuator = f'motor delay="{steps * DT}" nsample="8" interp="{interp}"'
+    late = steps * DT
+    motor = {
+        'command.delay': late,
+        'command.max_delay': late,
+        'command.interpolation': interpolation,
+    }
+    we = ours(motor, command, DT, 500)
+    actuator = f'motor delay="{late}" nsample="8" interp="{interp}"'
     they = theirs(actuator, command, DT, 500)
-    return we, [moved.torque for moved in they]
+    return [moved.torque for moved in we], [moved.torque for moved in they]
 
 
 def compare_delay(interpolation: str) -> Row:
@@ -339,9 +331,8 @@ def compare_delay(interpolation: str) -> Row:
 
 def compare_interval(phase: float) -> Row:
     """Return in which of 15 steps a command is taken: ours, and what a sensor of theirs is."""
-    we = acting(
-        lambda k: k + 1.0, 1.0, 15, interval=nanoseconds(INTERVAL), phase=nanoseconds(phase)
-    )
+    motor = {'command.interval': INTERVAL, 'command.phase': phase}
+    we = [moved.torque for moved in ours(motor, lambda k: k + 1.0, 1.0, 15)]
     sensor = f'<actuatorfrc actuator="motor" nsample="1" interval="{INTERVAL} {phase}"/>'
     moved = theirs('motor name="motor"', lambda k: k + 1.0, 1.0, 15, sensor=sensor)
     they = [step.sensed for step in moved]
