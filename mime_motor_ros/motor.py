@@ -49,7 +49,8 @@ class Motor:
     energy : the audit of its rotor
     last : the step before; None at the start and after a reset
     commands : its stream of set points
-    measured : what its sensors tell; None without, or before the first sample
+    measures : whether it has sensors
+    measured : what they tell; None without, or before the first sample
 
     """
 
@@ -77,6 +78,7 @@ class Motor:
             if settings.sensors.is_none
             else Output(tuple, settings.measured.max_delay, MOST_HELD)
         )
+        self.measures = self._told is not None
         self._use(settings, off)
         self.reset()
         self.forget()
@@ -164,10 +166,7 @@ class Motor:
         rotor: Wrench,
         dt: float,
     ) -> StepInputs:
-        """Return what the model is given, with what the drive does about a set point."""
-        if self.is_plain:
-            torque = 0.0 if setpoint is None else setpoint.value
-            return StepInputs(mount, rate, torque, stator, rotor)
+        """Return what the model is given of a motor that is not plain: what its drive does."""
         model, state = self.settings.model, self.state
         about = dot(
             rotate(multiply(mount.orientation, model.placement.orientation), model.axis), rate
@@ -207,24 +206,11 @@ class Motor:
             raise OverflowError
         return state._replace(active=state.active | Active.GROUP_OFF) if self.off else state
 
-    def take(
-        self,
-        inputs: StepInputs,
-        step: Step,
-        drive: DriveState,
-        start_ns: int,
-        end_ns: int,
-        dt: float,
-    ) -> None:
-        """Keep what a step gave."""
-        self.energy.add(self.settings.model, self.state, step, dt, inputs.drive_spin)
-        self.state, self.drive, self.last = step.state, drive, step
-        if self._told is not None:
-            self._measure(self._told, step, start_ns, end_ns, dt)
-
-    def _measure(
-        self, told: Output[tuple[float, ...]], step: Step, start: int, end: int, dt: float
-    ) -> None:
+    def measure(self, start: int, end: int, dt: float) -> None:
+        """Let the sensors measure, where that is due, and tell what they tell of the last step."""
+        told, step = self._told, self.last
+        if told is None or step is None:
+            return
         chosen = self.settings
         if due(self._looked_ns or start, end, chosen.measured):
             since = (end - self._sampled_ns) / NANOSECONDS if self._sampled_ns else dt

@@ -649,7 +649,11 @@ class Session:
             for i, motor in enumerate(self.motors):
                 stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
                 setpoint = motor.setpoint(stamp_ns, timeout) if enabled else None
-                given = motor.inputs(setpoint, mount, rate, stator, rotor, dt)
+                if motor.is_plain:
+                    torque = setpoint.value if setpoint else 0.0
+                    given = StepInputs(mount, rate, torque, stator, rotor)
+                else:
+                    given = motor.inputs(setpoint, mount, rate, stator, rotor, dt)
                 inputs.append(given)
                 steps.append(advance(motor.settings.model, motor.state, given, dt))
             if self.settings.torque_limit < inf:
@@ -664,7 +668,11 @@ class Session:
             self._overflow()
             return None
         for i, motor in enumerate(self.motors):
-            motor.take(inputs[i], steps[i], drives[i], start_ns, stamp_ns, dt)
+            step = steps[i]
+            motor.energy.add(motor.settings.model, motor.state, step, dt, inputs[i].drive_spin)
+            motor.state, motor.drive, motor.last = step.state, drives[i], step
+            if motor.measures:
+                motor.measure(start_ns, stamp_ns, dt)
         self.steps += 1
         self.waiting = ''
         return Outcome(

@@ -453,7 +453,9 @@ def test_the_figures_have_the_names_and_targets_of_the_bench():
         pytest.importorskip(module, reason=f'needs the package {module}')
     from bench import Loop, table
 
-    steps = dict.fromkeys(('symmetric', 'asymmetric', 'mujoco'), 1.0)
+    steps = dict.fromkeys(
+        ('symmetric', 'asymmetric', 'mujoco', 'session', 'without drives', 'unused'), 1.0
+    )
     loop = Loop(*[1.0] * len(Loop._fields))
     names, *_, goals = (list(column.cells) for column in table(steps, loop, loop, loop).columns)
     of_bench = dict(zip(names, goals, strict=True))

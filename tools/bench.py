@@ -4,12 +4,13 @@ Measure what the motor costs, beside what else there is, and print it as one tab
     python tools/bench.py [--seconds 10] [--rounds 3] [--json FILE] [--habits]
 
 One step: ``advance`` with all outputs, against MuJoCo's ``mj_step`` of the same rig, called from
-Python. The loop: the motor node at 1 kHz, against an ordinary rclpy node (plain_node.py) with the
-same step and topics. This process sends both an IMU at 1 kHz and /tf at 100 Hz and reads every
-topic they publish. The node has one core, this process the other. A third run is the motor node
-with more around it: 20 requests a second for a parameter, and a /tf of 40 frames at 50 Hz. All
-takes turns with what it is compared with, so that a busy machine hits both; numbers are medians
-over the rounds. ``--habits`` compares, instead, the habits of a real-time loop with none.
+Python; and a step of a session whose motor has no drive and no sensors, against one that cannot
+have them. The loop: the motor node at 1 kHz, against an ordinary rclpy node (plain_node.py) with
+the same step and topics. This process sends both an IMU at 1 kHz and /tf at 100 Hz and reads
+every topic they publish. The node has one core, this process the other. A third run is the motor
+node with more around it: 20 requests a second for a parameter, and a /tf of 40 frames at 50 Hz.
+All takes turns with what it is compared with, so that a busy machine hits both; numbers are
+medians over the rounds. ``--habits`` compares, instead, the habits of a real-time loop with none.
 
 Ends with code 1 when a target is missed.
 """
@@ -35,12 +36,17 @@ from demo import die_with_the_parent, prepare_environment
 from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, tumble
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.figures import quantile
+from mime_motor_ros.inputs import Commands
 from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
 from mime_motor_ros.options import number, whole
+from mime_motor_ros.session import _are_moderate, Outcome, Session
+from mime_motor_ros.settings import settings
+from mime_motor_ros.timeline import NANOSECONDS
 from rich.console import Console
 from rich.table import Table
 
 STEP_TARGET = 15.0  # us, one advance with all outputs
+UNUSED_TARGET = 1.0  # us a step, for drives and sensors that a motor does not use
 MADE_TARGET = 99.9  # % of the steps due
 CPU_TARGET = 0.5  # of what the plain node takes
 BUSY_TARGET = 2.0  # of the lateness p99 with nothing more around the node
@@ -110,6 +116,51 @@ def advance_batch(asymmetry: tuple[float, ...]) -> Callable[[], None]:
     return batch
 
 
+class WithoutDrives(Session):
+    """A session whose steps know nothing of drives, of sampling and of sensors."""
+
+    def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Outcome | None:
+        self._read(start_ns, stamp_ns)
+        mount, rate = self._mount(stamp_ns), None
+        if mount is not None:
+            rate = self._mount_rate(stamp_ns, mount)
+        self.lacking = 'mount pose' if mount is None else 'mount rate' if rate is None else ''
+        if mount is None or rate is None or self.paused:
+            return None
+        inputs, steps = [], []
+        for i, motor in enumerate(self.motors):
+            stream, torque = motor.commands, 0.0
+            if self.enabled and stream.value and self._fresh(stream.stamp, stamp_ns):
+                torque = stream.value.value
+            stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
+            inputs.append(StepInputs(mount, rate, torque, stator, rotor))
+            try:
+                steps.append(advance(motor.settings.model, motor.state, inputs[-1], dt))
+            except (ValueError, OverflowError):
+                return None
+        if not _are_moderate(steps):
+            return None
+        for motor, step in zip(self.motors, steps, strict=True):
+            motor.energy.add(motor.settings.model, motor.state, step, dt)
+            motor.state = step.state
+        self.steps += 1
+        self.waiting = ''
+        return Outcome(start_ns, stamp_ns, dt, mount, rate, tuple(steps), (), ())
+
+
+def session_batch(kind: type[Session]) -> Callable[[], None]:
+    """Return what takes ``STEPS`` steps of a session at 1 kHz, with a torque that is held."""
+    still = {'world_frame': 'base_link', 'rate_source': 'zero'}
+    session = kind(settings({**still, 'command_timeout': 0.0, 'max_gap': 60.0}))
+    session.advance_to(NANOSECONDS)
+    session.take(Commands((1e-3,)), NANOSECONDS)
+
+    def batch() -> None:
+        session.advance_to(session.now_ns + STEPS * PERIOD_NS)
+
+    return batch
+
+
 def mujoco_batch() -> Callable[[], None]:
     """Return what takes ``STEPS`` steps of the same wheel on a free mount in MuJoCo."""
     try:
@@ -131,11 +182,13 @@ def mujoco_batch() -> Callable[[], None]:
 
 
 def time_steps() -> dict[str, float]:
-    """Return how long one step takes [us], by contestant."""
+    """Return how long one step takes [us], by contestant, and what drives cost that are not."""
     batches = {
         'symmetric': advance_batch((0.0,) * 6),
         'asymmetric': advance_batch((1e-5, 0.0, 0.0, -1e-5, 0.0, 0.0)),
         'mujoco': mujoco_batch(),
+        'session': session_batch(Session),
+        'without drives': session_batch(WithoutDrives),
     }
     times: dict[str, list[float]] = {name: [] for name in batches}
     for _ in range(BATCHES):
@@ -143,7 +196,9 @@ def time_steps() -> dict[str, float]:
             before = time.thread_time_ns()  # others' turns on this core do not count
             batch()
             times[name].append((time.thread_time_ns() - before) / STEPS / 1000)
-    return {name: median(values) for name, values in times.items()}
+    medians = {name: median(values) for name, values in times.items()}
+    pairs = zip(times['session'], times['without drives'], strict=True)
+    return {**medians, 'unused': median(ours - bare for ours, bare in pairs)}
 
 
 # --- the loop ---------------------------------------------------------------------------------
@@ -468,6 +523,11 @@ def judge(
     later = busy.p99 / motor.p99
     return [
         ('one step', f'{slowest:.1f} us of at most {STEP_TARGET:g} us', slowest <= STEP_TARGET),
+        (
+            'drives not used',
+            f'{steps["unused"]:.2f} us a step, at most {UNUSED_TARGET:g} us',
+            steps['unused'] <= UNUSED_TARGET,
+        ),
         ('steps', f'{motor.made:.2f} % of at least {MADE_TARGET:g} %', motor.made >= MADE_TARGET),
         ('CPU', f'{ratio:.2f} of the plain node, at most {CPU_TARGET:g}', ratio <= CPU_TARGET),
         (
@@ -489,6 +549,8 @@ def table(steps: dict[str, float], motor: Loop, plain: Loop, busy: Loop) -> Tabl
     for rotor in ('symmetric', 'asymmetric'):
         name, target = f'one step, {rotor} rotor (us)', f'<= {STEP_TARGET:g}'
         row(name, '{:.1f}', steps[rotor], steps['mujoco'], target)
+    name, target = 'step of a session, without drives (us)', f'<= {UNUSED_TARGET:g} us more'
+    row(name, '{:.1f}', steps['session'], steps['without drives'], target)
     shown.add_section()
     row('steps made of those due (%)', '{:.2f}', motor.made, plain.made, f'>= {MADE_TARGET:g}')
     row('steps received here (%)', '{:.2f}', motor.received, plain.received)
