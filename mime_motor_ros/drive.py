@@ -283,14 +283,14 @@ def wanted(
         if abs(setpoint.value) > drive.command_limit:
             active |= Active.COMMAND_RANGE
         setpoint = setpoint._replace(value=min(max(setpoint.value, -most), most))
-    free, target = _law(drive, state, setpoint, angle, speed, dt)
+    if drive.mode == 'damper' and setpoint.value < 0.0:  # it would drive
+        setpoint, active = setpoint._replace(value=0.0), active | Active.COMMAND_RANGE
+    free, target, k = _law(drive, state, setpoint, angle, speed, dt)
     tau = free.torque - free.slope * speed
     if drive.dead_zone and abs(tau) < drive.dead_zone:
         free, active = Law(0.0), active | Active.DEAD_ZONE
-    k = 0.0
-    if drive.armature is not None:
-        towards = setpoint.value * drive.ratio if drive.mode == 'voltage' else tau
-        k = drive.armature.torque_over_current(drive.ratio, towards * speed >= 0.0)
+    if drive.armature is not None and not k:
+        k = drive.armature.torque_over_current(drive.ratio, tau * speed >= 0.0)
     bounds = _bounds(drive, state, speed, dt, k)
     low, high = -inf, inf
     for _, least, most in bounds:
@@ -301,31 +301,33 @@ def wanted(
 
 def _law(
     drive: Drive, state: DriveState, setpoint: Setpoint, angle: float, speed: float, dt: float
-) -> tuple[Law, float | None]:
+) -> tuple[Law, float | None, float]:
+    """Return the law without limits, the target of an angle, and k of the mode `voltage`."""
     value, forward, torque = setpoint
     if drive.mode == 'torque':
-        return Law(value), None
+        return Law(value), None, 0.0
     if drive.mode == 'damper':
-        return Law(0.0, max(value, 0.0)), None
+        return Law(0.0, value), None, 0.0
     if drive.mode == 'velocity':
         gain = drive.velocity.proportional + dt * drive.velocity.integral
-        return Law(gain * value + state.integral + torque, gain), None
+        return Law(gain * value + state.integral + torque, gain), None, 0.0
     if drive.mode == 'voltage' and drive.armature is not None:
         a, n = drive.armature, drive.ratio
-        k = a.torque_over_current(n, value * n * speed >= 0.0)
         D = a.inductance + dt * drive.winding.resistance(a.resistance, state.temperature)
-        tau = k * (a.inductance * state.current + dt * value) / D
-        return Law(tau, k * dt * a.back_emf * n / D), None
+        pushed = a.inductance * state.current + dt * value  # D i+ of a rotor at rest
+        k = a.torque_over_current(n, (pushed - dt * a.back_emf * n * speed) * n * speed >= 0.0)
+        return Law(k * pushed / D, k * dt * a.back_emf * n / D), None, k
     target = value
     if drive.mode == 'integrated_velocity':
         low, high = drive.target_range
         before = angle if state.target is None else state.target
-        target = min(max(before + dt * value, low), high)
+        # One that begins outside is not pulled in at once: it only goes no farther out.
+        target = min(max(before + dt * value, min(low, before)), max(high, before))
         forward = (target - before) / dt
     p, i, d = drive.position
     gain = p + dt * i
     tau = gain * (target - angle) + d * forward + state.integral + torque
-    return Law(tau, gain * dt + d), target
+    return Law(tau, gain * dt + d), target, 0.0
 
 
 def _bounds(
@@ -347,6 +349,9 @@ def _bounds(
         bounds.append((Active.SPEED_LIMIT, -inf, 0.0))
     elif speed <= -drive.speed_limit:
         bounds.append((Active.SPEED_LIMIT, 0.0, inf))
+    if drive.power_limit < inf and speed:  # at the old speed; at the new one it is in the law
+        most = drive.power_limit / abs(speed)
+        bounds.append((Active.POWER_LIMIT, -most, most))
     return tuple(bounds)
 
 
@@ -365,14 +370,9 @@ def after(
     unlimited = made.free.torque - made.free.slope * speed
     active = made.active
     if torque != unlimited:
-        if abs(torque * speed) >= drive.power_limit * (1.0 - 1e-9):
-            active |= Active.POWER_LIMIT
-        else:
-            acting = [flag for flag, low, high in made.bounds
-                      if torque == (low if unlimited < torque else high)]  # fmt: skip
-            active |= acting[-1] if acting else Active.MOUNT_TORQUE_LIMIT
-            if active & DERATED and drive.winding.derating(state.temperature) < 1.0:
-                active |= Active.WINDING_TEMPERATURE
+        active |= _acting(drive, made.bounds, unlimited, torque, speed)
+        if active & DERATED and drive.winding.derating(state.temperature) < 1.0:
+            active |= Active.WINDING_TEMPERATURE
     integral = state.integral
     if drive.mode == 'velocity':
         error, gain = made.setpoint.value - speed, drive.velocity.integral
@@ -384,6 +384,26 @@ def after(
         integral += dt * gain * error
     new = DriveState(integral, made.target, torque=torque, active=active)
     return _electrical(drive, state, new, made.k, speed, dt)
+
+
+def _acting(
+    drive: Drive,
+    bounds: tuple[tuple[Active, float, float], ...],
+    unlimited: float,
+    torque: float,
+    speed: float,
+) -> Active:
+    """Return which limits took or gave something, one after the other, on the way to a torque."""
+    acting, left = Active(0), unlimited
+    for flag, low, high in bounds:
+        within = min(max(left, low), high)
+        if within != left:
+            acting, left = acting | flag, within
+    if abs(left * speed) > drive.power_limit * (1.0 + 1e-9):
+        acting, left = acting | Active.POWER_LIMIT, drive.power_limit / speed
+    if abs(torque) < abs(left) * (1.0 - 1e-9):
+        acting |= Active.MOUNT_TORQUE_LIMIT
+    return acting
 
 
 def _electrical(
@@ -405,28 +425,35 @@ def _electrical(
     return new._replace(current=current, voltage=voltage, temperature=temperature)
 
 
+def taken_over(drive: Drive, torque: float, speed: float, temperature: float) -> DriveState:
+    """Return the state of a drive that comes to a torque [N m] from another way of giving it."""
+    current = 0.0
+    if drive.armature is not None:
+        current = torque / drive.armature.torque_over_current(drive.ratio, torque * speed >= 0.0)
+    return DriveState(torque=torque, current=current, temperature=temperature)
+
+
 def switched(
-    drive: Drive, state: DriveState, angle: float, speed: float
+    drive: Drive, state: DriveState, angle: float, speed: float, dt: float
 ) -> tuple[Setpoint, DriveState]:
     """
     Return the set point and state with which a mode begins without a step of the torque.
 
-    The set point is where the rotor is. What the torque was is carried by the integral, so a
-    mode without an integral gain begins with what its gains give there.
+    The set point is where the rotor is, of an angle at the end of the next step of ``dt`` [s].
+    What the torque was is carried by the integral, so a mode without an integral gain begins
+    with what its gains give there; a damper cannot drive, and no limit is passed by.
     """
     torque = state.torque
-    fresh = DriveState(torque=torque, current=state.current, temperature=state.temperature)
+    fresh = taken_over(drive, torque, speed, state.temperature)
     if drive.mode == 'torque':
         return Setpoint(torque), fresh
     if drive.mode == 'damper':
         against = -torque / speed if speed and torque * speed < 0.0 else 0.0
         return Setpoint(against), fresh
     if drive.mode == 'voltage' and drive.armature is not None:
-        a, n = drive.armature, drive.ratio
-        current = torque / a.torque_over_current(n, torque * speed >= 0.0)
+        a = drive.armature
         R = drive.winding.resistance(a.resistance, state.temperature)
-        volts = R * current + a.back_emf * n * speed
-        return Setpoint(volts), fresh._replace(current=current)
+        return Setpoint(R * fresh.current + a.back_emf * drive.ratio * speed), fresh
     if drive.mode == 'velocity':
         kept = torque if drive.velocity.integral else 0.0
         return Setpoint(speed), fresh._replace(integral=kept)
@@ -434,4 +461,4 @@ def switched(
     kept = torque if drive.position.integral else 0.0
     if drive.mode == 'integrated_velocity':
         return Setpoint(speed), fresh._replace(integral=kept, target=angle)
-    return Setpoint(angle, speed), fresh._replace(integral=kept)
+    return Setpoint(angle + dt * speed, speed), fresh._replace(integral=kept)

@@ -7,7 +7,7 @@ that uses none of them passes by them all.
 
 from __future__ import annotations
 
-from math import isfinite, nan
+from math import ceil, isfinite, nan
 from typing import Any
 
 from .drive import (
@@ -17,19 +17,20 @@ from .drive import (
     DriveState,
     Setpoint,
     switched,
+    taken_over,
     Wanted,
     wanted,
 )
 from .energy import Energy
 from .model import MotorState, Pose, Step, StepInputs, Wrench
-from .sampling import Delayed, due, Output
+from .sampling import Delayed, due, Output, Sampling
 from .sensing import Measured, Reading, sense
 from .settings import MotorSettings
 from .timeline import NANOSECONDS, Stream
 from .vector import dot, multiply, rotate, Vector
 
 MOST_HELD = 4096
-"""Samples of one command or load, and of one sensor that wait to be told."""
+"""Samples of one load, or of one command or sensor without a delay that needs more."""
 MOST_SQUARED = 1e200
 """Of numbers whose sums and products stay finite."""
 
@@ -37,6 +38,9 @@ MOST_SQUARED = 1e200
 class Motor:
     """
     A motor between two steps.
+
+    ``off``: whether its group is; ``shared``: whether a limit of the mount acts on it too;
+    ``rate`` [Hz]: of the steps, for how much a delay keeps.
 
     Attributes
     ----------
@@ -65,10 +69,14 @@ class Motor:
     _wanted: Wanted | None
     _reading: Reading
 
-    def __init__(self, settings: MotorSettings, off: bool) -> None:
+    def __init__(self, settings: MotorSettings, off: bool, shared: bool, rate: float) -> None:
+        def room(sampling: Sampling) -> int:
+            steps = sampling.max_delay / NANOSECONDS * rate
+            return max(MOST_HELD, 2 * ceil(steps))
+
         sampling = settings.command
         self.commands: Stream[Setpoint] = (
-            Delayed(Setpoint._make, sampling.max_delay, MOST_HELD)
+            Delayed(Setpoint._make, sampling.max_delay, room(sampling))
             if sampling.interval or sampling.max_delay
             else Stream(MOST_HELD)
         )
@@ -76,29 +84,36 @@ class Motor:
         self._told: Output[tuple[float, ...]] | None = (
             None
             if settings.sensors.is_none
-            else Output(tuple, settings.measured.max_delay, MOST_HELD)
+            else Output(tuple, settings.measured.max_delay, room(settings.measured))
         )
         self.measures = self._told is not None
-        self._use(settings, off)
+        self._use(settings, off, shared)
         self.reset()
         self.forget()
 
-    def _use(self, settings: MotorSettings, off: bool) -> None:
+    def _use(self, settings: MotorSettings, off: bool, shared: bool) -> None:
         self.settings, self.off = settings, off
-        self.is_plain = settings.drive.is_plain and not settings.model.gear.inertia
+        is_free = settings.drive.is_plain and not settings.model.gear.inertia
+        self.is_plain = is_free and not shared
 
-    def update(self, settings: MotorSettings, off: bool, now_ns: int) -> None:
-        """Use other values from now on; with another mode, from where the rotor is."""
-        before = self.settings
-        self._use(settings, off)
+    def update(
+        self, settings: MotorSettings, off: bool, shared: bool, now_ns: int, dt: float
+    ) -> None:
+        """Use other values from now on, in steps of ``dt`` [s], from where the rotor is."""
+        before, was_plain = self.settings, self.is_plain
+        self._use(settings, off, shared)
+        speed = self.last.relative_speed if self.last else 0.0
+        if was_plain or (before.drive.armature is None) != (settings.drive.armature is None):
+            kept = self.drive
+            self.drive = taken_over(settings.drive, self.torque, speed, kept.temperature)
+            self.drive = self.drive._replace(integral=kept.integral, target=kept.target)
         if before.model != settings.model:
             self.energy = Energy()
         if before.drive.mode != settings.drive.mode:
             # What was commanded before had another unit, so it is forgotten; the set point that
             # holds the torque is as fresh as a command that came now.
-            speed = self.last.relative_speed if self.last else 0.0
             drive = self.drive._replace(torque=self.torque)
-            held, self.drive = switched(settings.drive, drive, self.state.angle, speed)
+            held, self.drive = switched(settings.drive, drive, self.state.angle, speed, dt)
             self.commands.clear()
             self._acting = None
             self._held = (now_ns, held)

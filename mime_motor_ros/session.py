@@ -198,7 +198,16 @@ class Session:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.motors = [Motor(one, one.group in settings.groups_off) for one in settings.motors]
+        self.motors = [
+            Motor(
+                one,
+                one.group in settings.groups_off,
+                settings.torque_limit < inf,
+                settings.rate,
+            )
+            for one in settings.motors
+        ]
+        self._dt = 1.0 / settings.rate
         self.counts: Counter[tuple[str, str]] = Counter()
         self.news: dict[str, str] = {}
         self.steps = self.caught_up = self.gaps = self.jumps = self.poses = 0
@@ -260,7 +269,8 @@ class Session:
     def update(self, settings: Settings) -> None:
         """Use other values of the parameters that may change while running."""
         for motor, chosen in zip(self.motors, settings.motors, strict=True):
-            motor.update(chosen, chosen.group in settings.groups_off, self._end)
+            off = chosen.group in settings.groups_off
+            motor.update(chosen, off, settings.torque_limit < inf, self._end, self._dt)
         self.settings = settings
         self._look_at_motors()
 
@@ -675,6 +685,7 @@ class Session:
                 motor.measure(start_ns, stamp_ns, dt)
         self.steps += 1
         self.waiting = ''
+        self._dt = dt
         return Outcome(
             start_ns,
             stamp_ns,
@@ -693,7 +704,8 @@ class Session:
         if total <= most:
             return
         for i, motor in enumerate(self.motors):
-            given = inputs[i]._replace(law=Law(steps[i].torque * (most / total)))
+            law = Law(steps[i].torque * (most / total), power=motor.settings.drive.power_limit)
+            given = inputs[i]._replace(law=law)
             steps[i] = advance(motor.settings.model, motor.state, given, dt)
 
     def _overflow(self) -> None:

@@ -42,6 +42,7 @@ FASTEST = 10_000.0  # [Hz]
 HIGHEST_PRIORITY = 99
 LARGEST_SEED = 2**31 - 1
 LONGEST_GAP = 60.0  # [s]
+LONGEST_DELAY = 10.0  # [s], for which a motor keeps its commands or what it measured
 LONGEST_SETTLE = 5.0  # [s], for which the session keeps what comes meanwhile
 RATE_SOURCES = ('imu', 'twist', 'odometry', 'tf', 'zero')
 POSE_SOURCES = ('auto', 'tf', 'imu', 'odometry')
@@ -50,6 +51,8 @@ OF_RCLPY = {'use_sim_time', 'start_type_description_service', 'qos_overrides'}
 _ZEROS = (0.0,) * 6
 FAULTY = ('position', 'velocity', 'effort')
 FRICTION = ('coulomb', 'static', 'stribeck_speed', 'quadratic', 'cubic')
+LEAST_BACK_EMF = 0.95
+"""Of the torque constant: in SI they are one number, and data sheets round."""
 CHANNEL = ('noise', 'bias', 'cutoff', 'resolution')
 AT_ONCE = Sampling(max_delay=0)
 SHEET = ('nominal', 'stall_torque', 'no_load_speed', 'no_load_current')
@@ -330,7 +333,15 @@ def _sampling(name: str, of: str) -> tuple[Parameter, ...]:
     """Return the parameters of the sampling of a command or of what is measured."""
     return (
         _amount(f'{name}.delay', 's', f'from the stamp of {of} to when it acts'),
-        _amount(f'{name}.max_delay', 's', 'longest delay that may be set while running', False),
+        Parameter(
+            f'{name}.max_delay',
+            0.0,
+            's',
+            'longest delay that may be set while running',
+            f'>= 0 s and <= {LONGEST_DELAY:g} s',
+            0.0,
+            LONGEST_DELAY,
+        ),
         Parameter(
             f'{name}.interpolation',
             INTERPOLATIONS[0],
@@ -809,7 +820,7 @@ def _motor(
             f'motor {motor!r}: asymmetry has a mean part of {model.mean_asymmetry:.6g} kg m^2 '
             "across the axis, which belongs to the mount's link: leave it out here."
         )
-    remarks += [f'motor {motor!r}: {text}' for text in _doubts(own, model, drive)]
+    remarks += [f'motor {motor!r}: {text}' for text in _doubts(own, model, drive, sensors)]
     return MotorSettings(
         motor,
         model,
@@ -826,14 +837,37 @@ def _motor(
     )
 
 
-def _doubts(own: Callable[[str], Any], model: MotorParameters, drive: Drive) -> Iterable[str]:
+def _doubts(
+    own: Callable[[str], Any], model: MotorParameters, drive: Drive, sensors: Sensors
+) -> Iterable[str]:
     """Yield what of a motor is allowed and hardly meant."""
     holds = model.friction.static or model.friction.coulomb
-    if drive.torque_limit <= holds:
-        yield (
-            f'limit.torque of {drive.torque_limit:g} N m is not above its dry friction of '
-            f'{holds:g} N m: the drive alone cannot turn it.'
-        )
+    a = drive.armature
+    bounds = {'limit.torque': drive.torque_limit}
+    if a is not None:
+        most = abs(a.torque_over_current(drive.ratio, True)) * a.current
+        bounds['the torque of voltage.current_limit,'] = most
+    for name, most in bounds.items():
+        if most <= holds:
+            yield (
+                f'{name} of {most:g} N m is not above its dry friction of {holds:g} N m: '
+                'the drive alone cannot turn it.'
+            )
+    if drive.dead_zone >= drive.torque_limit:
+        yield 'limit.dead_zone is not below limit.torque: the drive gives none.'
+    gains = {'velocity': drive.velocity, 'position': drive.position}
+    gains['integrated_velocity'] = drive.position
+    if drive.mode in gains and not any(gains[drive.mode]):
+        yield f'mode {drive.mode} without gains: commands do nothing but what they feed forward.'
+    if a is None:
+        for name in ('supply', 'current_limit', 'back_emf'):
+            if own(f'voltage.{name}'):
+                yield f'voltage.{name} without an armature (voltage.resistance): it is not used.'
+    if model.friction.stribeck_speed and not model.friction.static:
+        yield 'friction.stribeck_speed without friction.static: it is not used.'
+    for name, fitted in zip(FAULTY, sensors.fitted, strict=True):
+        if own(f'fault.{name}') != Fault.NONE.value and not fitted:
+            yield f'fault.{name} without a sensor: nothing is measured that could be wrong.'
     for kind in (Tachometer, TorqueSensor):
         given = [f'{kind.name}.{part}' for part in CHANNEL if own(f'{kind.name}.{part}')]
         if given and not own(f'{kind.name}.enabled'):
@@ -950,7 +984,15 @@ def _armature(own: Callable[[str], Any]) -> Armature | None:
         raise ParameterError(
             'voltage.nominal', '0 where voltage.resistance or a constant is given', sheet[0]
         )
-    if not (R or Kt or any(sheet) or own('voltage.inductance')):
+    if own('voltage.inductance') and not (R or any(sheet)):
+        raise ParameterError('voltage.resistance', '> 0 ohm where there is an inductance', R)
+    if Ke and Ke < LEAST_BACK_EMF * Kt:
+        rule = (
+            f'0 or >= {LEAST_BACK_EMF:g} of voltage.torque_constant, which is {Kt:g} N m/A: with '
+            'less the motor would give more power than it takes'
+        )
+        raise ParameterError('voltage.back_emf', rule, Ke)
+    if not (R or Kt or any(sheet)):
         return None
     try:
         if any(sheet):

@@ -174,7 +174,7 @@ def test_a_mode_begins_without_a_step_of_the_torque(before_mode, after_mode):
     made = run(Drive(before_mode, **GAINS), Setpoint(COMMANDS[before_mode]), 3000)
     step, drove = made[-1]
     drive = Drive(after_mode, **GAINS)
-    held, drove = switched(drive, drove, step.state.angle, step.relative_speed)
+    held, drove = switched(drive, drove, step.state.angle, step.relative_speed, DT)
     (then, _), *_ = run(drive, held, 1, step.state, drove)
     # But for what the gains do of where the rotor goes in that step, which is of order dt.
     moved = 0.06 * abs(then.relative_speed - step.relative_speed)

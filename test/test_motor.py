@@ -396,3 +396,134 @@ def test_a_torque_of_a_moving_mount_is_measured_against_its_stator():
         made = session.advance_to(START + k * MS)
     assert made[-1].measured[0].speed == pytest.approx(-2.0, rel=1e-2)
     assert abs(made[-1].measured[0].position) < pi
+
+
+# what a reader of the rules found
+
+
+@pytest.mark.parametrize('rate', [1000.0, 4000.0])
+def test_a_delay_of_seconds_is_kept_in_full(rate):
+    session = begun(**{
+        'rate': rate, 'wheel.command.delay': 6.0, 'wheel.command.max_delay': 6.0,
+        'wheel.encoder.counts': 1000, 'wheel.measured.delay': 6.0, 'wheel.measured.max_delay': 6.0,
+    })  # fmt: skip
+    step = round(SECOND / rate)
+    made = []
+    for k in range(1, round(8 * rate) + 1):
+        session.take(effort(START + k * step, float(k)), START + k * step)
+        made += session.advance_to(START + k * step)
+    late = round(6 * rate)
+    assert torques(made)[late:] == [float(k) for k in range(1, len(made) - late + 1)]
+    assert [outcome.measured[0] is not None for outcome in made].index(True) == late
+
+
+@pytest.mark.parametrize('volts', [4.9, 1.0, 0.0, -0.001, -5.0])
+@pytest.mark.parametrize('reverse', [1.0, -1.0])
+def test_a_gear_takes_power_whichever_way_it_flows(volts, reverse):
+    """Overrun, the current brakes though the voltage is along: n Kt / eta is between them."""
+    session = begun(**{
+        'wheel.mode': 'voltage', 'wheel.voltage.resistance': 2.0, 'wheel.damping': 0.0,
+        'wheel.voltage.torque_constant': 0.05, 'wheel.gear.efficiency': 0.5,
+        'wheel.initial_spin': reverse * 100.0, 'wheel.inertia': 1e3,
+    })  # fmt: skip
+    session.take(Commands((reverse * volts,)), START)
+    (outcome,) = session.advance_to(START + MS)
+    one = quantities(session, outcome)
+    current = (volts - 0.05 * 100.0) / 2.0
+    assert one['current'] == pytest.approx(reverse * current, rel=1e-6)
+    assert one['effort'] == pytest.approx(reverse * 0.05 * current / 0.5, rel=1e-6)
+    emf = 0.05 * 100.0 * abs(current)
+    assert abs(one['mechanical_power']) > emf
+
+
+def test_the_limit_of_the_mount_is_told_of_a_motor_without_limits_of_its_own():
+    session = begun(**{'motors': ['a', 'b'], 'torque_limit': 1.0})
+    session.take(Commands((3.0, 1.0)), START)
+    (outcome,) = session.advance_to(START + MS)
+    assert outcome.torques == pytest.approx((0.75, 0.25))
+    assert [drive.active for drive in outcome.drives] == [Active.MOUNT_TORQUE_LIMIT] * 2
+
+
+def test_a_slew_rate_given_while_running_begins_from_the_torque_that_acts():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        'wheel.inertia': 1e3,
+    }  # fmt: skip
+    session = begun(**values)
+    session.take(Commands((1.0,)), START)
+    session.advance_to(START + 5 * MS)
+    session.update(settings({**values, 'wheel.limit.slew_rate': 1.0}))
+    session.take(Commands((0.0,)), START + 5 * MS)
+    made = session.advance_to(START + 8 * MS)
+    assert torques(made) == pytest.approx([0.999, 0.998, 0.997])
+    session.update(settings({**values, **ARMATURE, 'wheel.voltage.inductance': 0.1}))
+    (outcome,) = session.advance_to(START + 9 * MS)
+    assert outcome.drives[0].voltage == pytest.approx(-0.1 * 0.997 / 0.02 / 1e-3)  # it ends at 0
+
+
+@pytest.mark.parametrize('command', [-9.9, -10.0, -20.0, 20.0])
+@pytest.mark.parametrize('of_mount', [0.0, 5.0])
+def test_the_power_limit_holds_at_the_old_speed_and_at_the_new_one(command, of_mount):
+    session = begun(**{
+        'wheel.inertia': 1e-4, 'wheel.initial_spin': 100.0, 'wheel.damping': 0.0,
+        'wheel.limit.power': 1.0, 'torque_limit': of_mount,
+    })  # fmt: skip
+    session.take(Commands((command,)), START)
+    before = 100.0
+    for outcome in session.advance_to(START + 50 * MS):
+        after, torque = outcome.steps[0].relative_speed, outcome.torques[0]
+        assert abs(torque * before) <= 1.0 + 1e-9
+        assert abs(torque * after) <= 1.0 + 1e-9
+        before = after
+    assert outcome.drives[0].active & Active.POWER_LIMIT
+
+
+def test_every_limit_that_takes_something_is_told():
+    session = begun(**{
+        'wheel.limit.torque': 2.0, 'torque_limit': 1.0, 'wheel.limit.slew_rate': 3000.0,
+        'wheel.inertia': 1e3,
+    })  # fmt: skip
+    session.take(Commands((5.0,)), START)
+    first, second = session.advance_to(START + 2 * MS)
+    all_three = Active.SLEW_RATE | Active.TORQUE_LIMIT | Active.MOUNT_TORQUE_LIMIT
+    assert first.drives[0].active == all_three
+    assert second.drives[0].active == all_three  # from 1 N m to 4, not to 5
+
+
+def test_a_damper_cannot_drive_and_says_so():
+    session = begun(**{'wheel.mode': 'damper', 'wheel.initial_spin': 10.0})
+    session.take(Commands((-1.0,)), START)
+    (outcome,) = session.advance_to(START + MS)
+    assert outcome.torques == (0.0,)
+    assert outcome.drives[0].active == Active.COMMAND_RANGE
+
+
+@pytest.mark.parametrize('command', [0.0, 1.0, -1.0])
+def test_an_integrated_target_that_begins_outside_its_range_is_not_thrown(command):
+    session = begun(**{
+        'wheel.mode': 'integrated_velocity', 'wheel.position.range': [-1.0, 1.0],
+        'wheel.position.kp': 1.0, 'wheel.position.kd': 0.05, 'wheel.initial_angle': 2.0,
+        'wheel.inertia': 1e-2,
+    })  # fmt: skip
+    session.take(JointCommand(START, ('wheel',), (), (command,)), START)
+    made = session.advance_to(START + 200 * MS)
+    assert abs(made[0].torques[0]) < 0.06
+    targets = [outcome.drives[0].target for outcome in made]
+    if command < 0.0:
+        assert targets[-1] == pytest.approx(1.8)
+    else:
+        assert targets == [2.0] * 200
+
+
+def test_a_stiff_position_begins_without_a_step_while_the_rotor_turns():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        'wheel.position.kp': 100.0, 'wheel.position.ki': 1.0, 'wheel.initial_spin': 10.0,
+        'wheel.inertia': 1.0,
+    }  # fmt: skip
+    session = begun(**values)
+    session.take(Commands((0.02,)), START)
+    session.advance_to(START + 5 * MS)
+    session.update(settings({**values, 'wheel.mode': 'position'}))
+    (outcome,) = session.advance_to(START + 6 * MS)
+    assert outcome.torques[0] == pytest.approx(0.02, abs=1e-4)

@@ -150,7 +150,21 @@ BAD = [
     (
         'wheel.voltage.inductance',
         1e-3,
+        'wheel.voltage.resistance must be > 0 ohm where there is an inductance, got 0.0.',
+    ),
+    (
+        'wheel.voltage.resistance',
+        1.0,
         'wheel.voltage.torque_constant must be finite and > 0 N m/A, got 0.0.',
+    ),
+    *(
+        (
+            f'wheel.{name}.max_delay',
+            value,
+            f'wheel.{name}.max_delay must be >= 0 s and <= 10 s, got {value}.',
+        )
+        for name in ('command', 'measured')
+        for value in (-1.0, 10.1, NAN)
     ),
     # plain numbers
     ('rate', 0.0, 'rate must be > 0 Hz and <= 10000 Hz, got 0.0.'),
@@ -353,6 +367,11 @@ CONFLICTS = [
         'wheel.winding.thermal_resistance must be 0 K/W without an armature, whose current is '
         'what heats, got 1.0. Give voltage.resistance and voltage.torque_constant, or the data '
         'sheet.',
+    ),
+    (
+        {**ARMATURE, 'wheel.voltage.back_emf': 0.0189},
+        'wheel.voltage.back_emf must be 0 or >= 0.95 of voltage.torque_constant, which is 0.02 '
+        'N m/A: with less the motor would give more power than it takes, got 0.0189.',
     ),
     (
         {**ARMATURE, **WARM, **LIMITED},
@@ -710,6 +729,34 @@ def test_a_misspelt_motor_parameter_without_its_motor_is_refused_too():
             {'wheel.limit.torque': 1e-3, 'wheel.friction.static': 1e-3},
             "motor 'wheel': limit.torque of 0.001 N m is not above its dry friction of 0.001 N m: "
             'the drive alone cannot turn it.',
+        ),
+        (
+            {**ARMATURE, 'wheel.voltage.current_limit': 0.1, 'wheel.friction.coulomb': 2e-3},
+            "motor 'wheel': the torque of voltage.current_limit, of 0.002 N m is not above its "
+            'dry friction of 0.002 N m: the drive alone cannot turn it.',
+        ),
+        (
+            {'wheel.limit.dead_zone': 0.2, 'wheel.limit.torque': 0.1},
+            "motor 'wheel': limit.dead_zone is not below limit.torque: the drive gives none.",
+        ),
+        (
+            {'wheel.mode': 'integrated_velocity', 'wheel.velocity.kp': 1.0},
+            "motor 'wheel': mode integrated_velocity without gains: commands do nothing but what "
+            'they feed forward.',
+        ),
+        (
+            {'wheel.voltage.current_limit': 1.0},
+            "motor 'wheel': voltage.current_limit without an armature (voltage.resistance): it is "
+            'not used.',
+        ),
+        (
+            {'wheel.friction.stribeck_speed': 1.0},
+            "motor 'wheel': friction.stribeck_speed without friction.static: it is not used.",
+        ),
+        (
+            {'wheel.fault.velocity': 'off'},
+            "motor 'wheel': fault.velocity without a sensor: nothing is measured that could be "
+            'wrong.',
         ),
         (
             {'wheel.tachometer.bias': -0.1},
