@@ -163,11 +163,12 @@ def turn(law: Law, friction: float, c: float, inertia: float, momentum: float, d
     if abs(start) <= gain * friction:  # it sticks: friction takes all there is (D4)
         return Turn(0.0, at_rest, -(momentum / dt + at_rest))
     free -= copysign(gain * friction, start)
-    speed = (free + gain * law.torque) / (1.0 + gain * law.slope)
-    tau = law.torque - law.slope * speed
-    if not law.low <= tau <= law.high:
-        tau = min(max(tau, law.low), law.high)
-        speed = free + gain * tau
+    stiff = 1.0 + gain * law.slope
+    if stiff == inf:
+        raise OverflowError
+    # The speed follows from the torque, so that both belong together however stiff the law is.
+    tau = min(max((law.torque - law.slope * free) / stiff, law.low), law.high)
+    speed = free + gain * tau
     if abs(tau * speed) > law.power:
         tau = _of_power(law.power, copysign(1.0, tau), momentum, friction, inertia + dt * c, dt)
         return turn(Law(tau), friction, c, inertia, momentum, dt)

@@ -122,9 +122,14 @@ def from_datasheet(
     not_negative('no_load_current', i0, 'A')
     # K = (V - R i0) / w0 into T = K (V / R - i0) = (V - R i0)^2 / (w0 R): a quadratic in R, of
     # which the smaller root is the motor (its no-load current is far below that of its stall).
-    half = V * i0 + 0.5 * w0 * T
-    R = V * V / (half + sqrt(half * half - (V * i0) ** 2))  # no difference of like numbers
-    K = (V - R * i0) / w0
+    try:
+        half = V * i0 + 0.5 * w0 * T
+        R = V * V / (half + sqrt(half * half - (V * i0) ** 2))  # no difference of like numbers
+        K = (V - R * i0) / w0
+    except ArithmeticError:
+        R = K = inf
+    if not (0.0 < R < inf and 0.0 < K < inf):
+        raise ParameterError('stall_torque', 'that of a motor with the other three figures', T)
     return R, K, K
 
 
@@ -363,26 +368,39 @@ def after(
     angle: float,
     speed: float,
     dt: float,
+    shared: bool = False,
 ) -> DriveState:
-    """Return what the drive remembers of a step that ended with this torque, angle and speed."""
+    """
+    Return what the drive remembers of a step that ended with this torque, angle and speed.
+
+    ``shared``: whether the torque was made smaller for the limit that all of a mount share.
+    """
     if made.setpoint is None:  # off: nothing is carried over but the warmth
         return _electrical(drive, state, DriveState(torque=torque), 0.0, speed, dt)
     unlimited = made.free.torque - made.free.slope * speed
     active = made.active
-    if torque != unlimited:
-        active |= _acting(drive, made.bounds, unlimited, torque, speed)
+    full = abs(torque * speed) >= drive.power_limit * (1.0 - 1e-9)
+    is_limited = full or shared or not made.bounded.low < torque < made.bounded.high
+    if is_limited:
+        active |= _acting(drive, made.bounds, unlimited, speed)
         if active & DERATED and drive.winding.derating(state.temperature) < 1.0:
             active |= Active.WINDING_TEMPERATURE
+    if shared:
+        active |= Active.MOUNT_TORQUE_LIMIT
     integral = state.integral
     if drive.mode == 'velocity':
         error, gain = made.setpoint.value - speed, drive.velocity.integral
     else:
-        target = angle if made.target is None else made.target
-        error, gain = target - angle, drive.position.integral
+        aim = angle if made.target is None else made.target
+        error, gain = aim - angle, drive.position.integral
     # Behind a limit the integral only unwinds.
-    if drive.mode not in ('torque', 'damper', 'voltage') and (unlimited - torque) * error <= 0.0:
+    excess = unlimited - torque if is_limited else 0.0
+    if drive.mode not in ('torque', 'damper', 'voltage') and excess * error <= 0.0:
         integral += dt * gain * error
-    new = DriveState(integral, made.target, torque=torque, active=active)
+    target = made.target
+    if drive.mode == 'integrated_velocity' and excess * made.setpoint.value > 0.0:
+        target = state.target  # nor does this run ahead
+    new = DriveState(integral if gain else 0.0, target, torque=torque, active=active)
     return _electrical(drive, state, new, made.k, speed, dt)
 
 
@@ -390,19 +408,16 @@ def _acting(
     drive: Drive,
     bounds: tuple[tuple[Active, float, float], ...],
     unlimited: float,
-    torque: float,
     speed: float,
 ) -> Active:
-    """Return which limits took or gave something, one after the other, on the way to a torque."""
+    """Return which limits of a drive take something of a torque, one after the other."""
     acting, left = Active(0), unlimited
     for flag, low, high in bounds:
         within = min(max(left, low), high)
         if within != left:
             acting, left = acting | flag, within
     if abs(left * speed) > drive.power_limit * (1.0 + 1e-9):
-        acting, left = acting | Active.POWER_LIMIT, drive.power_limit / speed
-    if abs(torque) < abs(left) * (1.0 - 1e-9):
-        acting |= Active.MOUNT_TORQUE_LIMIT
+        acting |= Active.POWER_LIMIT
     return acting
 
 
@@ -429,7 +444,8 @@ def taken_over(drive: Drive, torque: float, speed: float, temperature: float) ->
     """Return the state of a drive that comes to a torque [N m] from another way of giving it."""
     current = 0.0
     if drive.armature is not None:
-        current = torque / drive.armature.torque_over_current(drive.ratio, torque * speed >= 0.0)
+        k = drive.armature.torque_over_current(drive.ratio, torque * speed >= 0.0)
+        current = torque / k if k else 0.0  # a product of tiny numbers may be none
     return DriveState(torque=torque, current=current, temperature=temperature)
 
 
@@ -457,8 +473,9 @@ def switched(
     if drive.mode == 'velocity':
         kept = torque if drive.velocity.integral else 0.0
         return Setpoint(speed), fresh._replace(integral=kept)
-    # Set at the angle with the rotor's own velocity fed forward, so that no gain acts.
-    kept = torque if drive.position.integral else 0.0
+    # Set at the angle, so that no gain acts but the derivative, which the integral carries too.
     if drive.mode == 'integrated_velocity':
+        kept = torque if drive.position.integral else 0.0
         return Setpoint(speed), fresh._replace(integral=kept, target=angle)
-    return Setpoint(angle + dt * speed, speed), fresh._replace(integral=kept)
+    kept = torque + drive.position.derivative * speed if drive.position.integral else 0.0
+    return Setpoint(angle + dt * speed), fresh._replace(integral=kept)

@@ -49,7 +49,7 @@ class Unbalanced(NamedTuple):
 
 
 def reaction(
-    imbalance: Imbalance, R_WR: Quaternion, e: Vector, w: Vector, v: float, v_dot: float
+    imbalance: Imbalance, R_WR: Quaternion, e: Vector, w: Vector, v: float, spin_dot: float
 ) -> Unbalanced:
     """
     Return the wrench on the mount: (D8).
@@ -64,12 +64,12 @@ def reaction(
         The axis, world axes.
     w
         Angular velocity of the mount, world axes [rad/s].
-    v, v_dot
-        Speed of the rotor against the stator [rad/s] and its change [rad/s^2].
+    v, spin_dot
+        Speed of the rotor against the stator [rad/s] and change of its absolute spin [rad/s^2].
 
     """
     w_r = add(w, scale(v, e))
-    alpha = add(scale(v_dot, e), scale(v, cross(w, e)))
+    alpha = add(scale(spin_dot, e), scale(v, cross(w, e)))
     u = rotate(R_WR, imbalance.static_direction)
     force = scale(-imbalance.static, add(cross(alpha, u), cross(w_r, cross(w_r, u))))
     d, U_d = rotate(R_WR, imbalance.dynamic_direction), imbalance.dynamic

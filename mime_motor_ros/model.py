@@ -222,7 +222,7 @@ def from_rotor_inertia(inertia: Sequence[float], axis: Sequence[float]) -> Rotor
     Raises
     ------
     ParameterError
-        If the axis is not a principal axis (an imbalance, which the model does not hold), or
+        If the axis is not a principal axis (an imbalance, which is given beside it), or
         no body can have this inertia.
 
     """
@@ -232,7 +232,7 @@ def from_rotor_inertia(inertia: Sequence[float], axis: Sequence[float]) -> Rotor
     J = dot(a, I_a)
     if not hypot(*subtract(I_a, scale(J, a))) <= 1e-9 * size:
         rule = 'of a rotor whose axis is a principal axis [kg m^2]'
-        hint = 'A tilted one is an imbalance, which is not modelled.'
+        hint = 'A tilted one is an imbalance: give imbalance.dynamic.'
         raise ParameterError('rotor_inertia', rule, list(six), hint)
     m = 0.5 * (six[0] + six[3] + six[5] - J)
     Q = _across(_minus_mean(I_S, m), a)
@@ -301,8 +301,8 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
 
     F = add(F_s, F_r)  # (10)
     if parameters.imbalance is not None:
-        v_dot = (relative - (state.spin - w_e)) / dt
-        off = unbalanced(parameters.imbalance, R_WR, e_W, w_W, relative, v_dot)  # (D8)
+        spin_dot = (spin - state.spin) / dt
+        off = unbalanced(parameters.imbalance, R_WR, e_W, w_W, relative, spin_dot)  # (D8)
         F, T_s = add(F, off.force), add(T_s, off.torque)
     arm = cross(subtract(x_WS, x_WM), F)
     T = (

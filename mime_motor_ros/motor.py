@@ -8,7 +8,6 @@ that uses none of them passes by them all.
 from __future__ import annotations
 
 from math import ceil, isfinite, nan
-from typing import Any
 
 from .drive import (
     Active,
@@ -55,6 +54,8 @@ class Motor:
     commands : its stream of set points
     measures : whether it has sensors
     measured : what they tell; None without, or before the first sample
+    told_ns : of when that is
+    last_ns : when the step before ended
 
     """
 
@@ -97,9 +98,19 @@ class Motor:
         self.is_plain = is_free and not shared
 
     def update(
-        self, settings: MotorSettings, off: bool, shared: bool, now_ns: int, dt: float
+        self,
+        settings: MotorSettings,
+        off: bool,
+        shared: bool,
+        acting: bool,
+        now_ns: int,
+        dt: float,
     ) -> None:
-        """Use other values from now on, in steps of ``dt`` [s], from where the rotor is."""
+        """
+        Use other values from now on, in steps of ``dt`` [s], from where the rotor is.
+
+        ``acting``: whether a command does; a drive that gave no torque is not switched on.
+        """
         before, was_plain = self.settings, self.is_plain
         self._use(settings, off, shared)
         speed = self.last.relative_speed if self.last else 0.0
@@ -116,9 +127,9 @@ class Motor:
             held, self.drive = switched(settings.drive, drive, self.state.angle, speed, dt)
             self.commands.clear()
             self._acting = None
-            self._held = (now_ns, held)
+            self._held = (now_ns, held) if acting else None
         if self.is_plain:
-            self.drive = at_rest(settings.drive)
+            self.drive, self._wanted = at_rest(settings.drive), None
         self._mark_off()
 
     def reset(self) -> None:
@@ -127,8 +138,10 @@ class Motor:
         self.energy = Energy()
         self.drive = at_rest(self.settings.drive)
         self.last = None
-        self._wanted = None
+        self._wanted = self._held = None
         self._reading = Reading()
+        self._since = 0.0  # [s] of steps since the last sample
+        self.last_ns = 0
         self._mark_off()
 
     def forget(self) -> None:
@@ -137,7 +150,7 @@ class Motor:
         self._acting = None
         self._held = None
         self.measured = None
-        self._looked_ns = self._sampled_ns = 0
+        self.told_ns = self._looked_ns = 0
         if self._told is not None:
             self._told.clear()
 
@@ -161,11 +174,12 @@ class Motor:
         """Return the command that acts; None without one, or where it is too old or off."""
         if self.off:
             return None
+        stamp, value = self.commands.stamp, self.commands.value
         if self.is_sampled:
-            stamp, value = self._acting or (None, None)
-            time_ns -= self.settings.command.delay
-        else:
-            stamp, value = self.commands.stamp, self.commands.value
+            stamp = None
+            if self._acting is not None:
+                stamp, value = self._acting
+                stamp += self.settings.command.delay
         if stamp is None and self._held is not None:
             stamp, value = self._held
         if stamp is None or (timeout_ns and time_ns - stamp > timeout_ns):
@@ -179,6 +193,7 @@ class Motor:
         rate: Vector,
         stator: Wrench,
         rotor: Wrench,
+        start_ns: int,
         dt: float,
     ) -> StepInputs:
         """Return what the model is given of a motor that is not plain: what its drive does."""
@@ -189,15 +204,20 @@ class Motor:
         speed = state.spin - about
         self._wanted = wanted(self.settings.drive, self.drive, setpoint, state.angle, speed, dt)
         drive_spin = None
-        if model.gear.inertia:  # of the step before, or as the gear has it
-            drive_spin = self.last.drive_spin if self.last else about + model.gear.ratio * speed
+        if model.gear.inertia:
+            # Of the step before; behind a time without steps as the gear has it, or the way
+            # that the mount turned meanwhile would come as one impulse.
+            goes_on = self.last is not None and self.last_ns == start_ns
+            drive_spin = about + model.gear.ratio * speed
+            if goes_on and self.last is not None:
+                drive_spin = self.last.drive_spin
         return StepInputs(mount, rate, 0.0, stator, rotor, self._wanted.bounded, drive_spin)
 
     # behind a step
 
-    def driven(self, step: Step, dt: float) -> DriveState:
+    def driven(self, step: Step, shared: bool, dt: float) -> DriveState:
         """
-        Return the state of the drive behind a step.
+        Return the state of the drive behind a step, and whether the mount's limit took of it.
 
         Raises
         ------
@@ -215,6 +235,7 @@ class Motor:
             step.state.angle,
             step.relative_speed,
             dt,
+            shared,
         )
         numbers = (state.integral, state.current, state.voltage, state.temperature)
         if not sum([x * x for x in numbers]) < MOST_SQUARED:
@@ -227,27 +248,27 @@ class Motor:
         if told is None or step is None:
             return
         chosen = self.settings
+        self._since += dt
         if due(self._looked_ns or start, end, chosen.measured):
-            since = (end - self._sampled_ns) / NANOSECONDS if self._sampled_ns else dt
             measured, self._reading = sense(
                 chosen.sensors,
                 self._reading,
                 step.state.angle,
                 step.relative_speed,
                 step.torque,
-                since,
+                self._since,
                 chosen.faults,
             )
-            self._sampled_ns = end
-            kept = zip(measured, chosen.sensors.fitted, strict=True)
-            told.push(end, tuple(nan if x is None else x for x, fitted in kept if fitted))
+            self._since = 0.0
+            told.push(end, tuple(nan if x is None else x for x in measured))
         self._looked_ns = end
         known = told.at(end, chosen.measured)
-        self.measured = None
         if known is not None:
-            numbers = iter(known[1])
-            read: list[Any] = [next(numbers) if fit else nan for fit in chosen.sensors.fitted]
-            self.measured = Measured(*(x if isfinite(x) else None for x in read))
+            between = chosen.measured.delay and chosen.measured.interpolation != 'hold'
+            self.told_ns = end - chosen.measured.delay if between else known[0]
+        self.measured = (
+            None if known is None else Measured(*(x if isfinite(x) else None for x in known[1]))
+        )
 
 
 def report(motor: MotorSettings, step: Step, drive: DriveState) -> dict[str, float]:

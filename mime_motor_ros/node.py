@@ -169,14 +169,17 @@ class MeasuredOutput(Output):
 
     def __init__(self, node: MotorNode, topic: str, index: int) -> None:
         self._message = JointState(name=[node.session.settings.motors[index].joint])
-        self._index = index
+        self._index, self._told = index, 0
         super().__init__(node, topic, self._message, '', lambda o: ())
 
     def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
-        """Publish what was measured, if anything."""
-        measured = outcome.measured[self._index]
-        if measured is not None and any(value is not None for value in measured):
-            messages.put_measured(self._message, outcome.stamp_ns, measured)
+        """Publish what was measured, once, with the stamp of when it was."""
+        measured, told_ns = outcome.measured[self._index], outcome.told_ns[self._index]
+        if told_ns == self._told or measured is None:
+            return
+        self._told = told_ns
+        if any(value is not None for value in measured):
+            messages.put_measured(self._message, told_ns, measured)
             self.publisher.publish(self._message)
 
 
@@ -282,8 +285,8 @@ class MotorNode(Node):
             check_names(given, self._motors)
             for stranger in parameter_list:
                 if not self.has_parameter(stranger.name):
-                    name, value = repr(stranger.name), _value(stranger)
-                    raise ParameterError(name, 'the name of a parameter of this node', value)
+                    rule = 'the name of a parameter of this node'
+                    raise ParameterError(repr(stranger.name), rule, repr(_value(stranger)))
             for parameter in parameter_list:
                 if parameter.name in table:
                     value = plain(table[parameter.name], _value(parameter))

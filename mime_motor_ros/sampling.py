@@ -187,8 +187,9 @@ class Delayed(Stream[Sample]):
                 numbers = self._line(place, at_ns)
             else:
                 numbers = self._curve(place, at_ns, time_ns)
-            if all(map(isfinite, numbers)):  # else the sample before holds
-                value = self._make(numbers)
+            # Where a number is none, that of the sample before holds.
+            pairs = zip(numbers, value, strict=True)
+            value = self._make(new if isfinite(new) else held for new, held in pairs)
         return stamp, value
 
     def acting(self, start_ns: int, end_ns: int, sampling: Sampling) -> tuple[int, Sample] | None:

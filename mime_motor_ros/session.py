@@ -135,6 +135,8 @@ class Outcome(NamedTuple):
     """Of each motor what its drive remembers."""
     measured: tuple[Measured | None, ...]
     """Of each motor what its sensors tell; None without, or before the first sample."""
+    told_ns: tuple[int, ...] = ()
+    """Of each motor when that was measured [ns]; empty where no motor has sensors."""
 
     @property
     def torques(self) -> tuple[float, ...]:
@@ -268,9 +270,12 @@ class Session:
 
     def update(self, settings: Settings) -> None:
         """Use other values of the parameters that may change while running."""
+        timeout = self.settings.command_timeout
         for motor, chosen in zip(self.motors, settings.motors, strict=True):
             off = chosen.group in settings.groups_off
-            motor.update(chosen, off, settings.torque_limit < inf, self._end, self._dt)
+            acting = self.enabled and motor.setpoint(self._end, timeout) is not None
+            shared = settings.torque_limit < inf
+            motor.update(chosen, off, shared, acting, self._end, self._dt)
         self.settings = settings
         self._look_at_motors()
 
@@ -663,15 +668,15 @@ class Session:
                     torque = setpoint.value if setpoint else 0.0
                     given = StepInputs(mount, rate, torque, stator, rotor)
                 else:
-                    given = motor.inputs(setpoint, mount, rate, stator, rotor, dt)
+                    given = motor.inputs(setpoint, mount, rate, stator, rotor, start_ns, dt)
                 inputs.append(given)
                 steps.append(advance(motor.settings.model, motor.state, given, dt))
-            if self.settings.torque_limit < inf:
-                self._share(inputs, steps, dt)
+            shared = self.settings.torque_limit < inf and self._share(inputs, steps, dt)
             drives = self._idle or [
-                motor.driven(step, dt) for motor, step in zip(self.motors, steps, strict=True)
+                motor.driven(step, shared, dt)
+                for motor, step in zip(self.motors, steps, strict=True)
             ]
-        except (ValueError, OverflowError):  # the sine of an angle that is not finite
+        except (ValueError, ArithmeticError):  # the sine of an angle that is not finite, 0/0
             self._overflow()
             return None
         if not _are_moderate(steps):
@@ -681,6 +686,7 @@ class Session:
             step = steps[i]
             motor.energy.add(motor.settings.model, motor.state, step, dt, inputs[i].drive_spin)
             motor.state, motor.drive, motor.last = step.state, drives[i], step
+            motor.last_ns = stamp_ns
             if motor.measures:
                 motor.measure(start_ns, stamp_ns, dt)
         self.steps += 1
@@ -695,18 +701,20 @@ class Session:
             tuple(steps),
             self._idle or tuple(drives),
             self._untold or tuple([motor.measured for motor in self.motors]),
+            () if self._untold else tuple([motor.told_ns for motor in self.motors]),
         )
 
-    def _share(self, inputs: list[StepInputs], steps: list[Step], dt: float) -> None:
+    def _share(self, inputs: list[StepInputs], steps: list[Step], dt: float) -> bool:
         """Where all drives want more than the mount may take, let each have less, in place."""
         most = self.settings.torque_limit
         total = sum([abs(step.torque) for step in steps])
         if total <= most:
-            return
+            return False
         for i, motor in enumerate(self.motors):
             law = Law(steps[i].torque * (most / total), power=motor.settings.drive.power_limit)
             given = inputs[i]._replace(law=law)
             steps[i] = advance(motor.settings.model, motor.state, given, dt)
+        return True
 
     def _overflow(self) -> None:
         """Leave out a step whose numbers are beyond computing: rule 10."""
@@ -903,6 +911,7 @@ def _are_moderate(steps: list[Step]) -> bool:
     for step in steps:
         angle, spin = step.state
         total += angle * angle + spin * spin
+        total += step.torque * step.torque + step.friction_torque * step.friction_torque
         for x, y, z in (
             step.reaction.force,
             step.reaction.torque,

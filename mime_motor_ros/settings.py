@@ -269,7 +269,7 @@ DRIVE = (
     _amount('voltage.stall_torque', 'N m', 'torque at stall,'),
     _amount('voltage.no_load_speed', 'rad/s', 'speed without load,'),
     _amount('voltage.no_load_current', 'A', 'and current without load'),
-    _amount('voltage.supply', 'V', 'limit of the voltage; 0 = none'),
+    _amount('voltage.supply', 'V', 'limit of a command of volts, in the mode voltage; 0 = none'),
     _amount('voltage.current_limit', 'A', 'limit of the current; 0 = none'),
     Parameter(
         'gear.ratio',
@@ -283,7 +283,7 @@ DRIVE = (
         'gear.efficiency',
         1.0,
         '',
-        'of the gear, in the mode voltage',
+        'of the gear, with an armature',
         '> 0 and <= 1',
         0.0,
         1.0,
@@ -329,10 +329,10 @@ def _channel(name: str, unit: str, what: str) -> tuple[Parameter, ...]:
     )
 
 
-def _sampling(name: str, of: str) -> tuple[Parameter, ...]:
+def _sampling(name: str, when: str) -> tuple[Parameter, ...]:
     """Return the parameters of the sampling of a command or of what is measured."""
     return (
-        _amount(f'{name}.delay', 's', f'from the stamp of {of} to when it acts'),
+        _amount(f'{name}.delay', 's', f'from {when}'),
         Parameter(
             f'{name}.max_delay',
             0.0,
@@ -361,7 +361,7 @@ _TEMPERATURE: dict[str, Any] = {
     'live': True,
 }
 SENSE = (
-    *_sampling('command', 'a command'),
+    *_sampling('command', 'the stamp of a command to when it acts'),
     Parameter(
         'encoder.counts',
         0,
@@ -373,7 +373,7 @@ SENSE = (
     ),
     *_channel('tachometer', 'rad/s', 'the speed to the stator'),
     *_channel('torque_sensor', 'N m', 'the torque of the drive'),
-    *_sampling('measured', 'what is measured'),
+    *_sampling('measured', 'when it is measured to when it is told'),
     *(
         Parameter(
             f'fault.{name}',
@@ -403,17 +403,15 @@ SENSE = (
         'winding.reference',
         NO_WINDING.reference,
         'deg C',
-        'of which voltage.resistance is told',
+        'at which voltage.resistance holds',
         **_TEMPERATURE,
     ),
-    Parameter(
+    _amount(
         'winding.limit',
-        0.0,
         'deg C',
         'from which limits of torque and current are made smaller; 0 = none',
-        live=True,
     ),
-    Parameter('winding.maximum', 0.0, 'deg C', 'at which nothing is left of them', live=True),
+    _amount('winding.maximum', 'deg C', 'at which nothing is left of them'),
 )
 
 MOTOR = (
@@ -740,6 +738,8 @@ def _whole(name: str, text: str, what: str) -> tuple[int, ...]:
 def _text(parameter: Parameter, value: Any) -> str:
     if parameter.name in ('cpus', 'groups_off') and type(value) is int:
         value = str(value)  # YAML makes a number of one core
+    if value is False and 'off' in parameter.choices:
+        value = 'off'  # which YAML takes for it
     if not isinstance(value, str):
         raise ParameterError(parameter.name, 'a text', _shown(value), 'Put it in quotes.')
     if parameter.choices and value not in parameter.choices:
@@ -863,6 +863,10 @@ def _doubts(
         for name in ('supply', 'current_limit', 'back_emf'):
             if own(f'voltage.{name}'):
                 yield f'voltage.{name} without an armature (voltage.resistance): it is not used.'
+        if own('gear.efficiency') != 1.0:
+            yield 'gear.efficiency without an armature (voltage.resistance): it is not used.'
+    if own('winding.thermal_capacity') and drive.winding.is_none:
+        yield 'winding.thermal_capacity without winding.thermal_resistance: it is not used.'
     if model.friction.stribeck_speed and not model.friction.static:
         yield 'friction.stribeck_speed without friction.static: it is not used.'
     for name, fitted in zip(FAULTY, sensors.fitted, strict=True):
@@ -981,9 +985,9 @@ def _armature(own: Callable[[str], Any]) -> Armature | None:
     R, Kt, Ke = own('voltage.resistance'), own('voltage.torque_constant'), own('voltage.back_emf')
     sheet = [own(f'voltage.{name}') for name in SHEET]
     if any(sheet) and (R or Kt or Ke):
-        raise ParameterError(
-            'voltage.nominal', '0 where voltage.resistance or a constant is given', sheet[0]
-        )
+        name, value = next(pair for pair in zip(SHEET, sheet, strict=True) if pair[1])
+        rule = '0 where voltage.resistance or a constant is given'
+        raise ParameterError(f'voltage.{name}', rule, value)
     if own('voltage.inductance') and not (R or any(sheet)):
         raise ParameterError('voltage.resistance', '> 0 ohm where there is an inductance', R)
     if Ke and Ke < LEAST_BACK_EMF * Kt:

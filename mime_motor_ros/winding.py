@@ -12,6 +12,8 @@ from math import expm1, inf, isfinite
 from .errors import not_negative, ParameterError
 
 ABSOLUTE_ZERO = -273.15  # [deg C]
+MELTS = 1085.0  # [deg C], copper: from here on the resistance grows no more
+LEAST_SHARE = 0.01  # of the resistance, however cold
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Winding:
         if self.thermal_resistance and not self.thermal_capacity:
             rule = '> 0 J/K where there is a thermal resistance'
             raise ParameterError('winding.thermal_capacity', rule, self.thermal_capacity)
-        if not self.resistance(1.0, self.ambient) > 0.0:
+        if not 1.0 + self.coefficient * (self.ambient - self.reference) > 0.0:
             least = self.reference - 1.0 / self.coefficient
             rule = f'> {least:g} deg C, where the electrical resistance is 0'
             raise ParameterError('winding.ambient', rule, self.ambient)
@@ -99,8 +101,13 @@ class Winding:
         return temperature + (final - temperature) * share
 
     def resistance(self, at_reference: float, temperature: float) -> float:
-        """Return the electrical resistance at a temperature, in the unit of ``at_reference``."""
-        return at_reference * (1.0 + self.coefficient * (temperature - self.reference))
+        """
+        Return the electrical resistance at a temperature, in the unit of ``at_reference``.
+
+        The line is that of a metal; where it leaves what metals do, the nearest end of it.
+        """
+        line = 1.0 + self.coefficient * (min(temperature, MELTS) - self.reference)
+        return at_reference * max(line, LEAST_SHARE)
 
     def derating(self, temperature: float) -> float:
         """Return the allowed share of the torque: 1 up to the limit, 0 from the maximum on."""

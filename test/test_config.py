@@ -193,3 +193,33 @@ def test_the_flywheel_turns_as_its_voltage_says():
     R *= 1.0 + 0.00393 * (drive.temperature - 25.0)  # of copper that is warm
     assert 26.0 < drive.temperature < 30.0
     assert (12.0 - Ke * v) / R * Kt == pytest.approx(1e-5 * v + 1e-8 * v * v, rel=1e-3)
+
+
+def history(name, value, seconds):
+    """Step the motor of an example with a command that is held; return an outcome each 10 ms."""
+    session = Session(settings({**values(name), 'command_timeout': 0.0}))
+    session.advance_to(START)
+    session.take(Commands((value,)), START)
+    return [session.advance_to(START + k * 10**7)[-1] for k in range(1, 100 * seconds + 1)]
+
+
+def test_the_figures_of_the_three_examples_are_what_they_give():
+    wheel = history('reaction_wheel.yaml', 0.05, 60)
+    speeds = [outcome.steps[0].relative_speed for outcome in wheel]
+    assert speeds[99] == pytest.approx(12.3, abs=0.05)
+    reached = next(k for k, speed in enumerate(speeds) if speed >= 300.0)
+    assert reached / 100 == pytest.approx(25.0, abs=0.5)
+    assert speeds[-1] == pytest.approx(549.0, abs=0.5)
+    assert wheel[-1].torques[0] == pytest.approx(10.9e-3, abs=5e-5)
+    assert math.hypot(*wheel[-1].reaction().force) == pytest.approx(1.4, abs=0.05)
+
+    arm = history('geared_actuator.yaml', 1.0, 1)
+    assert max(outcome.torques[0] for outcome in arm) == 6.0
+    assert arm[-1].steps[0].state.angle == pytest.approx(1.028, abs=5e-4)
+
+    flywheel = history('flywheel.yaml', 24.0, 60)
+    limited = [k for k, outcome in enumerate(flywheel) if outcome.drives[0].active]
+    assert limited[-1] / 100 == pytest.approx(2.1, abs=0.2)
+    assert flywheel[100].torques[0] == pytest.approx(0.385, abs=5e-4)
+    assert flywheel[-1].steps[0].relative_speed == pytest.approx(618.6, abs=0.1)
+    assert max(outcome.drives[0].temperature for outcome in flywheel) == pytest.approx(35, abs=1)

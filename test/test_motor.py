@@ -527,3 +527,206 @@ def test_a_stiff_position_begins_without_a_step_while_the_rotor_turns():
     session.update(settings({**values, 'wheel.mode': 'position'}))
     (outcome,) = session.advance_to(START + 6 * MS)
     assert outcome.torques[0] == pytest.approx(0.02, abs=1e-4)
+
+
+def test_a_mode_set_where_no_command_acts_switches_nothing_on():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        'wheel.position.kp': 1.0, 'wheel.position.kd': 0.1, 'wheel.initial_spin': 100.0,
+    }  # fmt: skip
+    session = begun(**values)
+    session.advance_to(START + 5 * MS)
+    session.update(settings({**values, 'wheel.mode': 'position'}))
+    assert torques(session.advance_to(START + 8 * MS)) == [0.0] * 3
+
+
+def test_what_is_held_after_a_change_of_mode_ends_with_a_reset():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        'wheel.position.kp': 1.0, 'wheel.initial_spin': 100.0,
+    }  # fmt: skip
+    session = begun(**values)
+    session.take(Commands((0.0,)), START)
+    session.advance_to(START + 100 * MS)
+    session.update(settings({**values, 'wheel.mode': 'position'}))
+    session.reset()
+    assert torques(session.advance_to(START + 102 * MS)) == [0.0] * 2
+
+
+def test_a_position_found_in_motion_is_where_the_rotor_comes_to_rest():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        'wheel.position.kp': 1.0, 'wheel.position.ki': 0.5, 'wheel.position.kd': 0.2,
+        'wheel.inertia': 1e-2, 'wheel.initial_spin': 10.0, 'wheel.damping': 0.0,
+    }  # fmt: skip
+    session = begun(**values)
+    session.take(Commands((0.01,)), START)
+    session.advance_to(START + 100 * MS)
+    found = session.states[0].angle
+    session.update(settings({**values, 'wheel.mode': 'position'}))
+    (first,) = session.advance_to(START + 101 * MS)
+    assert first.torques[0] == pytest.approx(0.01, abs=0.01)  # of kd 2 N m were wanted
+    for k in range(1, 241):
+        session.advance_to(START + k * SECOND // 2)
+    assert session.states[0].angle == pytest.approx(found, abs=0.02)
+
+
+def test_a_target_does_not_run_ahead_of_a_rotor_that_is_held():
+    session = begun(**{
+        'wheel.mode': 'integrated_velocity', 'wheel.position.kp': 1.0,
+        'wheel.limit.torque': 1e-3, 'wheel.friction.coulomb': 2e-3,
+    })  # fmt: skip
+    session.take(JointCommand(START, ('wheel',), (), (10.0,)), START)
+    for k in range(1, 11):
+        session.advance_to(START + k * SECOND // 2)
+    assert abs(session.drives[0].target or 0.0) < 0.02
+
+
+@pytest.mark.parametrize('kp', [1e6, 1e9, 1e12, 1e15])
+def test_torque_and_momentum_belong_together_however_stiff_the_gains_are(kp):
+    session = begun(**{'wheel.mode': 'velocity', 'wheel.velocity.kp': kp, 'wheel.damping': 0.0})
+    spin = 0.0
+    for k, command in enumerate((100.0, 100.1, 100.0, 100.0, -50.0), 1):
+        session.take(JointCommand(START + k * MS, ('wheel',), (), (command,)), START + k * MS)
+        (outcome,) = session.advance_to(START + k * MS)
+        gained = 1e-4 * (outcome.steps[0].state.spin - spin) / 1e-3
+        assert outcome.torques[0] == pytest.approx(gained, rel=1e-9, abs=1e-9)
+        spin = outcome.steps[0].state.spin
+    energy = session.energy[0]
+    assert abs(energy.residual) <= 1e-11 * energy.turned_over
+
+
+def test_gains_beyond_computing_leave_the_step_out():
+    session = begun(**{'wheel.mode': 'damper', 'wheel.initial_spin': 100.0})
+    session.take(Commands((1e308,)), START)
+    assert session.advance_to(START + 2 * MS) == []
+    assert session.counts['step', 'overflow'] == 2
+
+
+def test_a_winding_that_burns_stops_no_other_motor():
+    session = begun(**{
+        'motors': ['a', 'b'], 'rate': 100.0, 'a.voltage.resistance': 1.0, 'a.inertia': 1e3,
+        'a.voltage.torque_constant': 0.05, 'a.winding.thermal_resistance': 5.0,
+        'a.winding.thermal_capacity': 2.0,
+    })  # fmt: skip
+    session.take(Commands((1.0, 0.0)), START)
+    for k in range(1, 1201):
+        session.advance_to(START + k * SECOND // 2)
+    hottest = 25.0 + 5.0 * 20.0**2 * (1.0 + 0.00393 * (1085.0 - 25.0))
+    assert session.drives[0].temperature == pytest.approx(hottest, rel=1e-9)
+    assert session.counts['step', 'overflow'] == 0
+
+
+def test_a_winding_set_to_other_figures_keeps_a_resistance():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **WARM, 'wheel.mode': 'voltage', 'wheel.inertia': 1e-3,
+    }  # fmt: skip
+    session = begun(**values)
+    session.take(Commands((5.0,)), START)
+    session.advance_to(START + 100 * MS)
+    more = {'wheel.winding.ambient': 100.0, 'wheel.winding.reference': 300.0}
+    session.update(settings({**values, **more}))
+    for k in range(1, 7):
+        outcome = session.advance_to(START + k * SECOND // 2)[-1]
+        assert outcome.drives[0].current >= 0.0
+        assert outcome.drives[0].temperature > 24.0
+
+
+def test_a_motor_that_became_plain_is_not_judged_by_the_drive_it_had():
+    values = {
+        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        'motors': ['a', 'b'], 'b.limit.torque': 1.0,
+    }  # fmt: skip
+    session = begun(**values, **{'a.limit.torque': 1.0})
+    session.take(Commands((5.0, 0.5)), START)
+    session.advance_to(START + 5 * MS)
+    session.update(settings(values))
+    session.take(Commands((0.3, 0.5)), START + 5 * MS)
+    outcome = session.advance_to(START + 8 * MS)[-1]
+    assert outcome.torques == (0.3, 0.5)
+    assert [drive.active for drive in outcome.drives] == [Active(0)] * 2
+
+
+def test_a_gear_gives_no_impulse_behind_a_time_without_steps():
+    """The mount turned meanwhile; its casing did not take that at once."""
+    from mime_motor_ros.inputs import Imu
+
+    session = still(**{
+        'world_frame': 'odom', 'rate_source': 'imu', 'rate': 100.0, 'wheel.gear.ratio': 6.0,
+        'wheel.gear.inertia': 7.66e-5, 'wheel.damping': 0.0,
+    })  # fmt: skip
+    most = 0.0
+    for k in range(1, 400):
+        now = START + k * 10 * MS
+        session.take(tf(now), now)
+        if not 100 < k < 300:
+            session.take(Imu(now, 'base_link', (0.0, 0.0, 0.0 if k <= 100 else 1.0)), now)
+        for outcome in session.advance_to(now):
+            most = max(most, *map(abs, outcome.reaction().torque))
+    assert session.steps > 150
+    assert most < 1e-9
+
+
+def test_a_lost_quantity_does_not_stop_the_others_from_running_in_a_line():
+    session = begun(**{
+        'wheel.encoder.counts': 100, 'wheel.tachometer.enabled': True,
+        'wheel.fault.position': 'drop', 'wheel.measured.interval': 0.01,
+        'wheel.measured.delay': 0.02, 'wheel.measured.max_delay': 0.02,
+        'wheel.measured.interpolation': 'linear', 'wheel.inertia': 1e-2, 'wheel.damping': 0.0,
+    })  # fmt: skip
+    session.take(Commands((1.0,)), START)
+    made = session.advance_to(START + 100 * MS)[50:]
+    assert [o.measured[0].speed for o in made] == pytest.approx(
+        [o.steps[0].state.spin - 2.0 for o in made]
+    )
+    assert {o.measured[0].position for o in made} == {None}
+    assert [o.told_ns[0] for o in made] == [o.stamp_ns - 20 * MS for o in made]
+
+
+def test_an_encoder_counts_over_the_steps_that_were_made():
+    session = begun(**{'wheel.encoder.counts': 10000, 'wheel.initial_spin': 100.0,
+                       'wheel.damping': 0.0})  # fmt: skip
+    session.advance_to(START + 10 * MS)
+    session.paused = True
+    session.advance_to(START + 400 * MS)
+    session.paused = False
+    (outcome,) = session.advance_to(START + 401 * MS)
+    assert outcome.measured[0].speed == pytest.approx(100.0, abs=1.0)
+
+
+@pytest.mark.parametrize(
+    'sheet', [(1e200, 1.0, 1.0, 1.0), (1.0, 1e-200, 1e-200, 0.1), (24.0, 1e300, 1e300, 0.0)]
+)
+def test_a_data_sheet_of_no_motor_is_refused(sheet):
+    from mime_motor_ros.errors import ParameterError
+
+    names = ('nominal', 'stall_torque', 'no_load_speed', 'no_load_current')
+    given = zip((f'wheel.voltage.{name}' for name in names), sheet, strict=True)
+    with pytest.raises(ParameterError, match=r'^wheel\.voltage\.stall_torque must be that of a '):
+        settings(dict(given))
+
+
+@pytest.mark.parametrize('ratio', [6.0, -6.0])
+def test_a_step_of_volts_behind_a_gear_by_hand(ratio):
+    """L (i+ - i)/dt = V - R i+ - Ke n v+, tau = n eta Kt i+, one unknown v+."""
+    n, R, L, K, eta, J, J_m, b, V, dt = ratio, 0.8, 0.02, 0.05, 0.7, 1e-3, 1e-5, 1e-3, 12.0, 1e-3
+    session = begun(**{
+        'wheel.mode': 'voltage', 'wheel.voltage.resistance': R, 'wheel.voltage.inductance': L,
+        'wheel.voltage.torque_constant': K, 'wheel.gear.efficiency': eta, 'wheel.gear.ratio': n,
+        'wheel.gear.inertia': J_m, 'wheel.inertia': J, 'wheel.damping': b,
+    })  # fmt: skip
+    session.take(Commands((V,)), START)
+    v = i = 0.0
+    for outcome in session.advance_to(START + 20 * MS):
+        # two linear equations: (R dt + L) i+ + Ke n dt v+ = L i + dt V, M v+ - n eta K dt i+ = ...
+        M = J + n * n * J_m + dt * b
+        i = (L * i + dt * V - K * n * dt * (J + n * n * J_m) * v / M) / (
+            R * dt + L + K * n * dt * n * eta * K * dt / M
+        )
+        v = ((J + n * n * J_m) * v + dt * n * eta * K * i) / M
+        one = quantities(session, outcome)
+        assert one['current'] == pytest.approx(i, rel=1e-9)
+        assert outcome.steps[0].relative_speed == pytest.approx(v, rel=1e-9)
+        assert one['voltage'] == pytest.approx(V, rel=1e-9)
+        assert one['electrical_power'] == pytest.approx(V * i, rel=1e-9)

@@ -10,7 +10,7 @@ import pytest
 NAN, INF = float('nan'), float('inf')
 SIX = '6 finite numbers ixx ixy ixz iyy iyz izz, or 9 in rows [kg m^2]'
 ACROSS = 'What lies along the axis is the inertia, and what tilts it is an imbalance.'
-TILTED = 'A tilted one is an imbalance, which is not modelled.'
+TILTED = 'A tilted one is an imbalance: give imbalance.dynamic.'
 UNIT = (0.0, 0.0, 0.0, 1.0)
 HALF = 0.5**0.5
 

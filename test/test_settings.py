@@ -256,7 +256,7 @@ BAD = [
         [1e-4, 0, 1e-6, 1e-4, 0, 2e-4],
         'wheel.rotor_inertia must be of a rotor whose axis is a principal axis [kg m^2], got '
         '[0.0001, 0.0, 1e-06, 0.0001, 0.0, 0.0002]. '
-        'A tilted one is an imbalance, which is not modelled.',
+        'A tilted one is an imbalance: give imbalance.dynamic.',
     ),
     (
         'wheel.rotor_inertia',
