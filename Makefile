@@ -19,8 +19,9 @@ demo: setup  ## run the motor on a moving mount, with a live table (SECONDS=20, 
 	@tools/terminal.sh $(RUN) python tools/demo.py \
 	    $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(BAG),--bag "$(bag)")
 
+# A third worker, as many tests wait for others; files in the order of test/conftest.py.
 test: setup  ## run all tests (ARGS='-k frames' picks some)
-	@$(RUN) pytest --numprocesses 2 --dist loadfile $(ARGS)
+	@$(RUN) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: setup  ## measure one step and the loop, and print a table
 	@$(RUN) python tools/bench.py $(ARGS)

@@ -17,6 +17,23 @@ settings.register_profile('shared machine', deadline=None)  # no test asserts mi
 settings.load_profile('shared machine')
 
 TESTS = Path(__file__).parent
+# The files that take longest come first, so that none is left over for one worker at the end.
+# What runs beside the soak, which needs a core of its own, starts no processes by the handful.
+LONGEST = (
+    'test_soak.py',
+    'test_findings.py',
+    'test_chaos.py',
+    'test_recordings_live.py',
+    'test_session_properties.py',
+    'test_process.py',
+    'test_check.py',
+    'test_demo.py',
+    'test_readme.py',
+    'test_chaos_live.py',
+    'test_mutants.py',
+    'test_demo_mount.py',
+    'test_player.py',
+)
 
 
 def _bound(kind, port):
@@ -93,6 +110,8 @@ def pytest_pycollect_makemodule(module_path, parent):
 
 
 def pytest_collection_modifyitems(items):
+    turns = {name: turn for turn, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: turns.get(item.path.name, len(turns)))  # else as they were
     for item in items:
         if item.path.is_relative_to(TESTS / 'ros'):
             item.add_marker('ros')

@@ -1127,8 +1127,10 @@ def test_the_same_five_seconds_of_a_recording_at_a_time_are_no_alarm(recorded):
         for start in range(heard[0].now_ns, heard[-1].now_ns - 5 * SECOND, 25 * SECOND):
             part = [one for one in heard if start <= one.now_ns < start + 5 * SECOND]
             part = [one._replace(now_ns=part[0].now_ns) for one in static] + part
-            assert not_good(chosen, part) == [], (name, (start - heard[0].now_ns) / SECOND)
-            judged += any('turn alike' in one.text for one in findings(chosen, Seen(part)))
+            told = findings(chosen, Seen(part))
+            bad = [one for one in told if one.level != 'ok']
+            assert bad == [], (name, (start - heard[0].now_ns) / SECOND)
+            judged += any('turn alike' in one.text for one in told)
     assert judged >= 3
 
 

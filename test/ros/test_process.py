@@ -14,6 +14,7 @@ import sysconfig
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
+from ending import Ending, SLACK
 from geometry_msgs.msg import WrenchStamped
 import pytest
 from rcl_interfaces.srv import (
@@ -495,18 +496,17 @@ def asked_to_end(process, signals, delays):
     """Send the signals, each after its delay; return how long the end took and how it was."""
     for number, delay in zip(signals, delays, strict=True):
         time.sleep(delay)
-        if process.poll() is None:
-            process.send_signal(number)
-        begun = time.monotonic()
-    code, out, err = ended(process)
-    return time.monotonic() - begun, (code, out, err)
+        ending = Ending(process)
+        os.kill(process.pid, number)  # it may have ended, but nobody has asked how
+    took = ending.seconds(PATIENCE)
+    return took, ended(process)
 
 
 def report(slowest, record_property):
     """Say how long the slowest end took; 1 s, and what a busy machine may add to it."""
     record_property('slowest end (s)', f'{max(slowest):.3f}')
     print(f'slowest end: {max(slowest):.3f} s of {len(slowest)}')
-    assert max(slowest) < 1.0 + float(os.environ.get('MOTOR_SLACK', '1.0'))
+    assert max(slowest) < 1.0 + SLACK
 
 
 @pytest.mark.slow
@@ -523,7 +523,7 @@ def test_T48_T49_a_signal_while_everything_is_imported(running, signals, record_
         return delays, *asked_to_end(process, numbers, delays)
 
     numbers = SIGNALS[signals]
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor(2) as pool:
         ends = list(pool.map(one, range(PHASES)))
     for delays, _, end in ends:
         assert end == (0, '', ''), delays
