@@ -13,7 +13,9 @@ from rclpy.clock import Clock, ClockType
 from .errors import shortened
 from .figures import quantile
 from .graph import NOBODY, Peers, readers, senders
+from .sensing import Fault
 from .session import ADVICE, USUAL
+from .settings import FAULTY
 from .timeline import NANOSECONDS
 
 OK, WARN, ERROR, STALE = (
@@ -354,6 +356,13 @@ class Diagnostics:
         active = session.drives[index].active
         if active:
             text += f', limited: {active.words}'
+        faults = [
+            f'{name} {fault.value}'
+            for name, fault in zip(FAULTY, motor.faults, strict=True)
+            if fault is not Fault.NONE
+        ]
+        if faults:
+            text += f', sensor faults: {", ".join(faults)}'
         if abs(energy.residual) > RESIDUAL * turned:
             level, text = (
                 WARN,

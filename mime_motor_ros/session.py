@@ -89,7 +89,8 @@ ADVICE = {
     'non-finite': 'The sender must leave out what it does not know.',
     'future': 'Compare the clocks of the hosts (chrony, PTP) and use_sim_time of both.',
     'frame': 'Set the frame ids of the sender (frame_id, child_frame_id).',
-    'size': 'Send one torque for each motor, in the order of the parameter motors.',
+    'size': 'Send one number for each motor, in the order of the parameter motors, or for each '
+    'joint that is named.',
     'name': 'Use the names of the parameter joint.',
     'stamp': 'Look at the clock of the sender.',
     'old': 'Let one node alone send them, in order.',

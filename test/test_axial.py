@@ -7,9 +7,19 @@ from hypothesis import strategies as st
 from mime_motor_ros.axial import drag, dry, Friction, Gear, Law, turn
 from mime_motor_ros.energy import Energy
 from mime_motor_ros.errors import ParameterError
-from mime_motor_ros.imbalance import across, Imbalance
+from mime_motor_ros.imbalance import across, Imbalance, reaction
 from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs
-from mime_motor_ros.vector import cross, dot, norm, scale
+from mime_motor_ros.vector import (
+    about,
+    add,
+    cross,
+    dot,
+    multiply,
+    norm,
+    rotate,
+    scale,
+    subtract,
+)
 import pytest
 
 # Without the phase that explains a failure, which takes a minute.
@@ -130,7 +140,7 @@ def test_an_imbalance_of_a_real_wheel_pulls_and_tilts_once_a_turn():
 
 
 def test_the_force_of_an_imbalance_is_that_of_a_mass_off_the_axis_on_a_turning_mount():
-    """By differences of where the mass is, of a mount that turns and a rotor that turns on it."""
+    """About the axis of both the rates add up."""
     U_s, dt, placed = 2e-3, 1e-4, Pose((0.1, 0.2, 0.3))
     direction = across((0.0, 0.0, 1.0), 0.4)
     parameters = MotorParameters(
@@ -145,6 +155,55 @@ def test_the_force_of_an_imbalance_is_that_of_a_mass_off_the_axis_on_a_turning_m
     assert axial == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize('rate', [(0.0, 0.0, 0.0), (3.0, -7.0, 2.0), (20.0, 5.0, -30.0)])
+@pytest.mark.parametrize('speeding_up', [0.0, 400.0])
+def test_an_imbalance_by_differences_of_where_the_mass_is(rate, speeding_up):
+    """A mount that tumbles across the axis, and a rotor that turns faster and faster on it."""
+    axis, U_s, U_d, v, h = (0.36, 0.48, 0.8), 2e-3, 3e-4, 50.0, 1e-5
+    imbalance = Imbalance(U_s, across(axis, 0.4), U_d, across(axis, -1.1))
+
+    def orientation(t):
+        size = norm(rate)
+        mount = about(scale(1.0 / size, rate), size * t) if size else (0.0, 0.0, 0.0, 1.0)
+        return multiply(mount, about(axis, 0.3 + v * t + 0.5 * speeding_up * t * t)), mount
+
+    def momentum(t):
+        """Return that of the products of inertia."""
+        R, mount = orientation(t)
+        e, d = rotate(mount, axis), rotate(R, imbalance.dynamic_direction)
+        turning = add(rate, scale(v + speeding_up * t, e))
+        along = add(scale(dot(d, turning), e), scale(dot(e, turning), d))
+        return scale(-U_d, along)
+
+    def slope(f, t):
+        return scale(0.5 / h, subtract(f(t + h), f(t - h)))
+
+    def place(t):
+        return rotate(orientation(t)[0], imbalance.static_direction)
+
+    R, mount = orientation(0.0)
+    e = rotate(mount, axis)
+    made = reaction(imbalance, R, e, rate, v, speeding_up)
+    force = scale(-U_s, slope(lambda t: slope(place, t), 0.0))
+    torque = scale(-1.0, slope(momentum, 0.0))
+    torque = subtract(torque, scale(dot(torque, e), e))
+    assert made.force == pytest.approx(force, abs=1e-4 * norm(force))
+    assert made.torque == pytest.approx(torque, abs=1e-6 * norm(torque))
+
+
+def test_an_imbalance_of_a_rotor_that_sticks_on_a_mount_that_speeds_up():
+    """The part of d omega/dt about the axis is in: the rotor's absolute spin changes."""
+    parameters = MotorParameters(
+        1e-3,
+        friction=Friction(coulomb=10.0),
+        imbalance=Imbalance(1e-3, (1.0, 0.0, 0.0), 0.0, (1.0, 0.0, 0.0)),
+    )
+    inputs = StepInputs(mount_angular_velocity=(0.0, 0.0, 0.1))
+    step = advance(parameters, MotorState(), inputs, 1e-3)
+    assert step.relative_speed == 0.0
+    assert step.reaction.force[1] == pytest.approx(-1e-3 * 0.1 / 1e-3)
+
+
 def test_directions_across_an_axis():
     for axis in ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.6, 0.8)):
         for phase in (0.0, 1.0, -2.0):
@@ -154,7 +213,6 @@ def test_directions_across_an_axis():
     assert across((0.0, 0.0, 1.0), 0.0) == (1.0, 0.0, 0.0)
     quarter = across((0.0, 0.0, 1.0), 0.5 * 3.141592653589793)
     assert quarter == pytest.approx((0.0, 1.0, 0.0), abs=1e-15)
-    assert scale(1.0, quarter)
 
 
 @exact

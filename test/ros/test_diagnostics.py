@@ -4,6 +4,7 @@ from geometry_msgs.msg import WrenchStamped
 from mime_motor_ros import graph
 from mime_motor_ros.inputs import Commands
 import pytest
+from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu
@@ -333,3 +334,10 @@ def test_diagnostics_go_on_while_the_simulated_clock_stands(make_bench):
     bench = make_bench(**STILL)
     bench.tick(1.0)
     assert bench.motor.diagnostics._timer.clock.clock_type.name == 'STEADY_TIME'
+
+
+def test_a_commanded_fault_of_a_sensor_is_said(make_bench):
+    bench = make_bench(**STILL, wheel__encoder__counts=100)
+    bench.motor.set_parameters_atomically([Parameter('wheel.fault.velocity', value='stuck')])
+    bench.tick(1.0)
+    assert said(bench, 'wheel') == (OK, '0 rad/s, sensor faults: velocity stuck')
