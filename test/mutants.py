@@ -193,13 +193,13 @@ VECTOR = [
     ('the trace of a turned tensor', 'sxx + syy + szz - xx', 'sxx + syy - xx'),
 ]
 AXIAL = [
-    ('(D1) law without its slope', '(1.0 + gain * law.slope)', '1.0'),
+    ('(D1) law without its slope', 'law.torque - law.slope * free', 'law.torque'),
     ('(D1) drag left out', 'gain = dt / (inertia + dt * c)', 'gain = dt / inertia'),
     ('(D2) square of the speed left out', '(friction.quadratic + ', '('),
     ('(D3) static friction while it slides', 'more * exp(', 'more * abs('),
     ('(D4) friction of the wrong sign', 'free -= copysign', 'free += copysign'),
     ('(D4) sticks at half of it', '<= gain * friction:', '<= 0.5 * gain * friction:'),
-    ('(D5) bounds ignored', 'if not law.low <= tau <= law.high:', 'if False:'),
+    ('(D5) bounds ignored', '/ stiff, law.low), law.high)', '/ stiff, -inf), inf)'),
     ('(D5) power ignored', 'if abs(tau * speed) > law.power:', 'if False:'),
 ]
 GEARED = [

@@ -204,6 +204,16 @@ def test_an_imbalance_of_a_rotor_that_sticks_on_a_mount_that_speeds_up():
     assert step.reaction.force[1] == pytest.approx(-1e-3 * 0.1 / 1e-3)
 
 
+@pytest.mark.parametrize('slope', [1e-6, 0.5, 1e3, 1e12])
+@pytest.mark.parametrize('momentum', [3e-3, -3e-3])
+def test_a_law_follows_the_new_speed_and_the_speed_follows_from_its_torque(slope, momentum):
+    c, inertia, dt = 0.01, 1e-2, 1e-2
+    made = turn(Law(0.5, slope), 0.0, c, inertia, momentum, dt)
+    assert 0.5 - slope * made.speed == pytest.approx(made.torque, rel=1e-9, abs=1e-15 * slope)
+    gained = momentum + dt * (made.torque + made.friction)
+    assert inertia * made.speed == pytest.approx(gained, rel=1e-9, abs=1e-15)
+
+
 def test_directions_across_an_axis():
     for axis in ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.6, 0.8)):
         for phase in (0.0, 1.0, -2.0):
