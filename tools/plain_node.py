@@ -130,7 +130,7 @@ class PlainNode(Node):
 
         # The motor node's own arithmetic from world to mount axes.
         start_ns = stamp_ns - PERIOD_NS
-        outcome = Outcome(start_ns, stamp_ns, 1.0 / RATE, self.pose, rate, (0.0,), (step,))
+        outcome = Outcome(start_ns, stamp_ns, 1.0 / RATE, self.pose, rate, (step,), (), ())
         stamp = Time(sec=stamp_ns // 1_000_000_000, nanosec=stamp_ns % 1_000_000_000)
         header = Header(stamp=stamp, frame_id=MOUNT)
         self.reaction.publish(wrench(header, outcome.reaction()))
