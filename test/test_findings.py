@@ -564,8 +564,8 @@ def test_torques_of_the_wrong_size_or_name_are_told():
         (
             'warning',
             'command',
-            '400 of 400 messages refused: commands: 1 torques for 2 motors. Send one torque for '
-            'each motor, in the order of the parameter motors.',
+            '400 of 400 messages refused: commands: 1 torques for 2 motors. Send one number for '
+            'each motor, in the order of the parameter motors, or for each joint that is named.',
         )
     ]
     received = stream(more=[lambda stamp: JointCommand(stamp, ('weel_joint',), (1.0,))])
