@@ -18,21 +18,24 @@ settings.load_profile('shared machine')
 
 TESTS = Path(__file__).parent
 # The files that take longest come first, so that none is left over for one worker at the end.
-# What runs beside the soak, which needs a core of its own, starts no processes by the handful.
+# In the two minutes of the soak, which needs a core of its own, the other workers have what
+# calculates in one process or mostly waits; files that start processes by the handful come later.
 LONGEST = (
     'test_soak.py',
     'test_findings.py',
     'test_chaos.py',
-    'test_recordings_live.py',
+    'test_recordings_live.py',  # of the worker that had the soak: it gets its next file at once
     'test_session_properties.py',
+    'test_demo_mount.py',
+    'test_player.py',
+    'test_frames.py',
+    'test_drive.py',
     'test_process.py',
     'test_check.py',
     'test_demo.py',
     'test_readme.py',
     'test_chaos_live.py',
     'test_mutants.py',
-    'test_demo_mount.py',
-    'test_player.py',
 )
 
 
