@@ -33,6 +33,10 @@ def test_lost_steps_and_growing_queues_are_found():
     assert lost(seconds(lambda _: 80.0, count=101, missed=200)) == pytest.approx(0.2)
     assert more_kept(seconds(lambda _: 80.0, count=100, waiting=5)) == 250
     assert more_kept(seconds(lambda _: 80.0)) == 0
+    for most, grew in ((1000, 0), (1250, 250)):  # of 900 in the first half; 1000 are due
+        seen = seconds(lambda _: 80.0, count=100)
+        later = [x._replace(kept=(0, most, 7)) for x in seen[50:]]
+        assert more_kept(seen[:50] + later) == grew
 
 
 @pytest.mark.ros
