@@ -7,7 +7,7 @@ that uses none of them passes by them all.
 
 from __future__ import annotations
 
-from math import ceil, isfinite, nan
+from math import ceil, inf, isfinite, nan
 
 from .drive import (
     Active,
@@ -24,7 +24,7 @@ from .energy import Energy
 from .model import MotorState, Pose, Step, StepInputs, Wrench
 from .sampling import Delayed, due, Output, Sampling
 from .sensing import Measured, Reading, sense
-from .settings import MotorSettings
+from .settings import MotorSettings, Settings
 from .timeline import NANOSECONDS, Stream
 from .vector import dot, multiply, rotate, Vector
 
@@ -38,8 +38,7 @@ class Motor:
     """
     A motor between two steps.
 
-    ``off``: whether its group is; ``shared``: whether a limit of the mount acts on it too;
-    ``rate`` [Hz]: of the steps, for how much a delay keeps.
+    ``chosen`` are the settings of all, ``index`` says which of its motors this is.
 
     Attributes
     ----------
@@ -70,11 +69,14 @@ class Motor:
     _wanted: Wanted | None
     _reading: Reading
 
-    def __init__(self, settings: MotorSettings, off: bool, shared: bool, rate: float) -> None:
+    def __init__(self, chosen: Settings, index: int) -> None:
         def room(sampling: Sampling) -> int:
-            steps = sampling.max_delay / NANOSECONDS * rate
+            steps = sampling.max_delay / NANOSECONDS * chosen.rate
             return max(MOST_HELD, 2 * ceil(steps))
 
+        self._index = index
+        self._use(chosen)
+        settings = self.settings
         sampling = settings.command
         self.commands: Stream[Setpoint] = (
             Delayed(Setpoint._make, sampling.max_delay, room(sampling))
@@ -88,31 +90,24 @@ class Motor:
             else Output(tuple, settings.measured.max_delay, room(settings.measured))
         )
         self.measures = self._told is not None
-        self._use(settings, off, shared)
         self.reset()
         self.forget()
 
-    def _use(self, settings: MotorSettings, off: bool, shared: bool) -> None:
-        self.settings, self.off = settings, off
+    def _use(self, chosen: Settings) -> None:
+        self.settings = settings = chosen.motors[self._index]
+        self.off = settings.group in chosen.groups_off
         is_free = settings.drive.is_plain and not settings.model.gear.inertia
-        self.is_plain = is_free and not shared
+        self.is_plain = is_free and chosen.torque_limit == inf  # which all motors share
 
-    def update(
-        self,
-        settings: MotorSettings,
-        off: bool,
-        shared: bool,
-        acting: bool,
-        now_ns: int,
-        dt: float,
-    ) -> None:
+    def update(self, chosen: Settings, acting: bool, now_ns: int, dt: float) -> None:
         """
         Use other values from now on, in steps of ``dt`` [s], from where the rotor is.
 
         ``acting``: whether a command does; a drive that gave no torque is not switched on.
         """
         before, was_plain = self.settings, self.is_plain
-        self._use(settings, off, shared)
+        self._use(chosen)
+        settings = self.settings
         speed = self.last.relative_speed if self.last else 0.0
         if was_plain or (before.drive.armature is None) != (settings.drive.armature is None):
             kept = self.drive
@@ -130,19 +125,18 @@ class Motor:
             self._held = (now_ns, held) if acting else None
         if self.is_plain:
             self.drive, self._wanted = at_rest(settings.drive), None
-        self._mark_off()
+        self.drive = self._marked(self.drive)
 
     def reset(self) -> None:
         """Go back to the initial angle and spin, a cold winding, and sensors just switched on."""
         self.state = self.settings.initial
         self.energy = Energy()
-        self.drive = at_rest(self.settings.drive)
+        self.drive = self._marked(at_rest(self.settings.drive))
         self.last = None
         self._wanted = self._held = None
         self._reading = Reading()
         self._since = 0.0  # [s] of steps since the last sample
         self.last_ns = 0
-        self._mark_off()
 
     def forget(self) -> None:
         """Drop what was commanded and measured: the clock went back."""
@@ -154,9 +148,9 @@ class Motor:
         if self._told is not None:
             self._told.clear()
 
-    def _mark_off(self) -> None:
-        if self.off:
-            self.drive = self.drive._replace(active=self.drive.active | Active.GROUP_OFF)
+    def _marked(self, drive: DriveState) -> DriveState:
+        """Return the state of a drive with the mark of a group that is off, where it is."""
+        return drive._replace(active=drive.active | Active.GROUP_OFF) if self.off else drive
 
     @property
     def torque(self) -> float:
@@ -207,10 +201,10 @@ class Motor:
         if model.gear.inertia:
             # Of the step before; behind a time without steps as the gear has it, or the way
             # that the mount turned meanwhile would come as one impulse.
-            goes_on = self.last is not None and self.last_ns == start_ns
-            drive_spin = about + model.gear.ratio * speed
-            if goes_on and self.last is not None:
+            if self.last is not None and self.last_ns == start_ns:
                 drive_spin = self.last.drive_spin
+            else:
+                drive_spin = about + model.gear.ratio * speed
         return StepInputs(mount, rate, 0.0, stator, rotor, self._wanted.bounded, drive_spin)
 
     # behind a step
@@ -240,7 +234,7 @@ class Motor:
         numbers = (state.integral, state.current, state.voltage, state.temperature)
         if not sum([x * x for x in numbers]) < MOST_SQUARED:
             raise OverflowError
-        return state._replace(active=state.active | Active.GROUP_OFF) if self.off else state
+        return self._marked(state)
 
     def measure(self, start: int, end: int, dt: float) -> None:
         """Let the sensors measure, where that is due, and tell what they tell of the last step."""

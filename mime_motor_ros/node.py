@@ -100,9 +100,30 @@ class Polled(CallbackGroup):
         """Nothing has begun."""
 
 
-class Output:
+class Publication:
+    """A publisher that is used only while somebody reads it."""
+
+    def __init__(self, node: Node, topic: str, kind: Any) -> None:
+        self.publisher = node.create_publisher(
+            kind,
+            topic,
+            copy(OUTPUT),  # rclpy writes overrides into the profile that it is given
+            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
+        )
+        self.read = False
+
+    def look(self) -> None:
+        """See whether anybody subscribes."""
+        self.read = self.publisher.get_subscription_count() > 0
+
+    def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
+        """Publish what the outcome gives."""
+        raise NotImplementedError
+
+
+class Output(Publication):
     """
-    A publisher and the bytes of its message, built and sent only while somebody reads them.
+    A message of which only stamp and numbers change, as bytes.
 
     ``example`` is the message with all but stamp and numbers as they stay; ``form`` says what
     numbers stand at its end, ``numbers`` gives them.
@@ -116,26 +137,16 @@ class Output:
         form: str,
         numbers: Callable[[Outcome], Sequence[float]],
     ) -> None:
-        self.publisher = node.create_publisher(
-            type(example),
-            topic,
-            copy(OUTPUT),  # rclpy writes overrides into the profile that it is given
-            qos_overriding_options=QoSOverridingOptions.with_default_policies(),
-        )
+        super().__init__(node, topic, type(example))
         self._template = Template(serialize_message(example), form, hasattr(example, 'header'))
         self._numbers = numbers
-        self.read = False
-
-    def look(self) -> None:
-        """See whether anybody subscribes."""
-        self.read = self.publisher.get_subscription_count() > 0
 
     def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
         """Publish what the outcome gives."""
         self.publisher.publish(self._template.filled(stamp, self._numbers(outcome)))
 
 
-class ShapedOutput(Output):
+class ShapedOutput(Publication):
     """
     A stamped output whose lists are not always as long: a template for each shape it takes.
 
@@ -151,7 +162,7 @@ class ShapedOutput(Output):
         example: Callable[[Any], tuple[Any, str]],
         shape: Callable[[Outcome], tuple[Any, Sequence[float]]],
     ) -> None:
-        super().__init__(node, topic, kind(), '', lambda o: ())
+        super().__init__(node, topic, kind)
         self._example, self._shape = example, shape
         self._templates: dict[Any, Template] = {}
 
@@ -164,13 +175,13 @@ class ShapedOutput(Output):
         self.publisher.publish(self._templates[key].filled(stamp, numbers))
 
 
-class MeasuredOutput(Output):
+class MeasuredOutput(Publication):
     """What the sensors of one motor tell: not with an example, any of its lists may be empty."""
 
     def __init__(self, node: MotorNode, topic: str, index: int) -> None:
         self._message = JointState(name=[node.session.settings.motors[index].joint])
         self._index, self._told = index, 0
-        super().__init__(node, topic, self._message, '', lambda o: ())
+        super().__init__(node, topic, JointState)
 
     def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
         """Publish what was measured, once, with the stamp of when it was."""
@@ -215,7 +226,7 @@ class MotorNode(Node):
         self.inputs: list[tuple[str, Any, Callable[[bytes], Sequence[Any]]]] = []
         self._most_steps = max(1, MOST_STEPS // len(chosen.motors))
         self.received: Counter[str] = Counter()  # messages by source, refused ones among them
-        self.outputs: list[Output] = []
+        self.outputs: list[Publication] = []
         self._create_inputs()
         self._create_outputs()
         self._create_services()

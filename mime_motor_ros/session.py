@@ -201,15 +201,7 @@ class Session:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.motors = [
-            Motor(
-                one,
-                one.group in settings.groups_off,
-                settings.torque_limit < inf,
-                settings.rate,
-            )
-            for one in settings.motors
-        ]
+        self.motors = [Motor(settings, i) for i in range(len(settings.motors))]
         self._dt = 1.0 / settings.rate
         self.counts: Counter[tuple[str, str]] = Counter()
         self.news: dict[str, str] = {}
@@ -272,11 +264,9 @@ class Session:
     def update(self, settings: Settings) -> None:
         """Use other values of the parameters that may change while running."""
         timeout = self.settings.command_timeout
-        for motor, chosen in zip(self.motors, settings.motors, strict=True):
-            off = chosen.group in settings.groups_off
+        for motor in self.motors:
             acting = self.enabled and motor.setpoint(self._end, timeout) is not None
-            shared = settings.torque_limit < inf
-            motor.update(chosen, off, shared, acting, self._end, self._dt)
+            motor.update(settings, acting, self._end, self._dt)
         self.settings = settings
         self._look_at_motors()
 
@@ -651,14 +641,10 @@ class Session:
     def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Outcome | None:
         """Take the step that ends at a stamp, or say in ``waiting`` why there is none."""
         self._read(start_ns, stamp_ns)
-        mount, rate = self._mount(stamp_ns), None
-        if mount is not None:
-            rate = self._mount_rate(stamp_ns, mount)
-        self.lacking = 'mount pose' if mount is None else 'mount rate' if rate is None else ''
-        if self.paused:
-            self.waiting = 'paused by ~/pause'
-        if mount is None or rate is None or self.paused:
+        moving = self._moving(stamp_ns)
+        if moving is None:
             return None
+        mount, rate = moving
         timeout, enabled = self.settings.command_timeout, self.enabled
         inputs, steps = [], []
         try:
@@ -724,6 +710,18 @@ class Session:
         self.news['overflow'] = f'{self.waiting}: step left out, angle and spin held'
 
     # what a step reads
+
+    def _moving(self, time_ns: int) -> tuple[Pose, Vector] | None:
+        """Return pose and rate of the mount for a step, None where there is to be none."""
+        mount, rate = self._mount(time_ns), None
+        if mount is not None:
+            rate = self._mount_rate(time_ns, mount)
+        self.lacking = 'mount pose' if mount is None else 'mount rate' if rate is None else ''
+        if self.paused:
+            self.waiting = 'paused by ~/pause'
+        if mount is None or rate is None or self.paused:
+            return None
+        return mount, rate
 
     def _mount(self, time_ns: int) -> Pose | None:
         """Return the pose of the mount that a step ending now reads, None when there is none."""

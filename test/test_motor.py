@@ -24,9 +24,17 @@ WARM = {
 }
 
 
+STILL = {
+    'world_frame': 'base_link',
+    'rate_source': 'zero',
+    'rate': 1000.0,
+    'command_timeout': 0.0,
+}
+
+
 def begun(**values):
     """Return a session at 1 kHz whose clock has begun."""
-    session = still(**{'rate': 1000.0, 'command_timeout': 0.0, **values})
+    session = still(**{**STILL, **values})
     session.advance_to(START)
     return session
 
@@ -88,7 +96,7 @@ def test_commands_are_taken_at_instants_that_the_step_does_not_know(phase, secon
 
 def test_the_delay_is_changed_while_running_and_nothing_is_lost():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         'wheel.command.max_delay': 0.1,
     }  # fmt: skip
     session = begun(**values)
@@ -202,7 +210,7 @@ def test_noise_is_of_the_seed_and_of_each_motor_its_own():
 
 def test_a_fault_is_commanded_and_ends():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         'wheel.torque_sensor.enabled': True, 'wheel.encoder.counts': 360,
         'wheel.initial_spin': 100.0, 'wheel.damping': 0.0,
     }  # fmt: skip
@@ -446,7 +454,7 @@ def test_the_limit_of_the_mount_is_told_of_a_motor_without_limits_of_its_own():
 
 def test_a_slew_rate_given_while_running_begins_from_the_torque_that_acts():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         'wheel.inertia': 1e3,
     }  # fmt: skip
     session = begun(**values)
@@ -517,7 +525,7 @@ def test_an_integrated_target_that_begins_outside_its_range_is_not_thrown(comman
 
 def test_a_stiff_position_begins_without_a_step_while_the_rotor_turns():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         'wheel.position.kp': 100.0, 'wheel.position.ki': 1.0, 'wheel.initial_spin': 10.0,
         'wheel.inertia': 1.0,
     }  # fmt: skip
@@ -531,7 +539,7 @@ def test_a_stiff_position_begins_without_a_step_while_the_rotor_turns():
 
 def test_a_mode_set_where_no_command_acts_switches_nothing_on():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         'wheel.position.kp': 1.0, 'wheel.position.kd': 0.1, 'wheel.initial_spin': 100.0,
     }  # fmt: skip
     session = begun(**values)
@@ -542,7 +550,7 @@ def test_a_mode_set_where_no_command_acts_switches_nothing_on():
 
 def test_what_is_held_after_a_change_of_mode_ends_with_a_reset():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         'wheel.position.kp': 1.0, 'wheel.initial_spin': 100.0,
     }  # fmt: skip
     session = begun(**values)
@@ -555,7 +563,7 @@ def test_what_is_held_after_a_change_of_mode_ends_with_a_reset():
 
 def test_a_position_found_in_motion_is_where_the_rotor_comes_to_rest():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         'wheel.position.kp': 1.0, 'wheel.position.ki': 0.5, 'wheel.position.kd': 0.2,
         'wheel.inertia': 1e-2, 'wheel.initial_spin': 10.0, 'wheel.damping': 0.0,
     }  # fmt: skip
@@ -619,7 +627,7 @@ def test_a_winding_that_burns_stops_no_other_motor():
 
 def test_a_winding_set_to_other_figures_keeps_a_resistance():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         **WARM, 'wheel.mode': 'voltage', 'wheel.inertia': 1e-3,
     }  # fmt: skip
     session = begun(**values)
@@ -635,7 +643,7 @@ def test_a_winding_set_to_other_figures_keeps_a_resistance():
 
 def test_a_motor_that_became_plain_is_not_judged_by_the_drive_it_had():
     values = {
-        'world_frame': 'base_link', 'rate_source': 'zero', 'rate': 1000.0, 'command_timeout': 0.0,
+        **STILL,
         'motors': ['a', 'b'], 'b.limit.torque': 1.0,
     }  # fmt: skip
     session = begun(**values, **{'a.limit.torque': 1.0})

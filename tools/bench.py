@@ -121,12 +121,10 @@ class WithoutDrives(Session):
 
     def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Outcome | None:
         self._read(start_ns, stamp_ns)
-        mount, rate = self._mount(stamp_ns), None
-        if mount is not None:
-            rate = self._mount_rate(stamp_ns, mount)
-        self.lacking = 'mount pose' if mount is None else 'mount rate' if rate is None else ''
-        if mount is None or rate is None or self.paused:
+        moving = self._moving(stamp_ns)
+        if moving is None:
             return None
+        mount, rate = moving
         inputs, steps = [], []
         for i, motor in enumerate(self.motors):
             stream, torque = motor.commands, 0.0
