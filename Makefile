@@ -21,9 +21,11 @@ demo: setup  ## run the motor on a moving mount, with a live table (SECONDS=20, 
 
 # A third worker, as many tests wait for others; files in the order of test/conftest.py.
 test: setup  ## run all tests (ARGS='-k frames' picks some)
+	@tools/setup.sh offline
 	@$(RUN) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: setup  ## measure one step and the loop, and print a table
+	@tools/setup.sh offline
 	@$(RUN) python tools/bench.py $(ARGS)
 
 witness: setup  ## run the same motors in MuJoCo, and print how far both agree
@@ -33,7 +35,7 @@ soak: setup  ## run under full load for MINUTES=10: memory, lost steps, what is 
 	@$(RUN) python tools/soak.py $(if $(MINUTES),--minutes "$(MINUTES)") $(ARGS)
 
 plot: setup  ## draw the picture of the README
-	@tools/setup.sh plot
+	@tools/setup.sh offline
 	@$(RUN) python tools/plot.py $(ARGS)
 
 lint: setup  ## check style and types

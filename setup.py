@@ -5,6 +5,19 @@ from glob import glob
 from setuptools import setup
 
 NAME = 'mime_motor_ros'
+# What the programs at the desk import, where no ROS has brought it along.
+OFFLINE = [
+    'argcomplete',
+    'matplotlib',
+    'mcap',
+    'numpy',
+    'pyarrow',
+    'PyYAML',
+    'rich',
+    'rosbags',
+    'scipy',
+    'transforms3d',
+]
 
 setup(
     name=NAME,
@@ -16,7 +29,12 @@ setup(
     packages=[NAME, f'{NAME}.check'],
     python_requires='>=3.10',
     install_requires=['setuptools'],
-    extras_require={'test': ['pytest']},
+    extras_require={
+        'test': ['pytest'],
+        'offline': OFFLINE,
+        'fast': ['numba'],
+        'cluster': ['distributed'],
+    },
     zip_safe=True,
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{NAME}']),

@@ -298,7 +298,7 @@ def test_the_difference_told_is_that_of_the_picture():
 
 
 def test_the_picture_can_be_drawn(tmp_path):
-    pytest.importorskip('matplotlib', reason='needs matplotlib: run make plot once')
+    pytest.importorskip('matplotlib', reason='needs matplotlib: run tools/setup.sh offline')
     import plot
 
     plot.draw(tmp_path / 'spin.png', 40)

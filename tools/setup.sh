@@ -5,7 +5,7 @@
 # With ROS 2 sourced: that ROS, and from PyPI only what its Python does not have.
 #
 #   tools/setup.sh            what the demo and the tests need
-#   tools/setup.sh plot       also what tools/requirements-plot.txt names
+#   tools/setup.sh offline    also what tools/requirements-offline.txt names
 #
 # PYTHON=python3.12 chooses the interpreter. A half-made or outdated .venv is made anew.
 set -Eeuo pipefail
