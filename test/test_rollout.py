@@ -254,7 +254,7 @@ def test_gravity_is_a_load_about_the_axis_by_the_angle():
         ({'every': 0}, 'every must be a whole number >= 1, got 0'),
         ({'threads': 0}, 'threads must be None or a whole number >= 1, got 0'),
         ({'initial': [MotorState()] * 2}, 'initial must be None, .* sequence of 1 of them, got 2'),
-        ({'initial': MotorState(nan)}, 'initial must be finite, got'),
+        ({'initial': MotorState(nan)}, 'initial must be of finite angle .*, got'),
     ],
 )
 def test_what_breaks_a_rule_is_one_line(wrong, line):
