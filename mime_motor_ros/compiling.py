@@ -99,7 +99,7 @@ def numbers(value: Any) -> Any:
     """
     Return constants or a state as numbers and tuples alone, in types that are always the same.
 
-    Text is left out, and so is what begins with an underscore.
+    Of a dataclass, text is left out, what may be None and what begins with an underscore.
     """
     kind = type(value)
     if kind is float or value is None:
@@ -130,7 +130,7 @@ def _twin(cls: Any) -> tuple[Any, list[tuple[str, Callable[[Any], Any]]]]:
     parts = [
         (f.name, CONVERTERS.get(str(f.type), numbers))
         for f in fields(cls)
-        if f.type != 'str' and not f.name.startswith('_')
+        if not (f.type == 'str' or str(f.type).endswith('None') or f.name.startswith('_'))
     ]
     make: Any = NamedTuple(f'{cls.__name__}Numbers', [(name, Any) for name, _ in parts])  # type: ignore[misc]
     make.__module__ = __name__

@@ -336,10 +336,10 @@ def wanted(
     if drive.number == DAMPER and value < 0.0:  # it would drive
         value, active = 0.0, active | COMMAND_RANGE
     within = Setpoint(value, setpoint.velocity, setpoint.torque)
-    free, target, k = _law(drive, state, within, angle, speed, dt)
-    tau = free.torque - free.slope * speed
+    torque, slope, target, k = _law(drive, state, within, angle, speed, dt)
+    tau = torque - slope * speed
     if drive.dead_zone and abs(tau) < drive.dead_zone:
-        free, active = Law(0.0), active | DEAD_ZONE
+        torque, slope, active = 0.0, 0.0, active | DEAD_ZONE
     if drive.has_armature and not k:
         k = torque_over_current(drive.circuit, drive.ratio, tau * speed >= 0.0)
     bounds = _bounds(drive, state, speed, dt, k)
@@ -347,29 +347,30 @@ def wanted(
     for least, most in bounds:
         if least > -inf or most < inf:
             low, high = min(max(low, least), most), max(min(high, most), least)
-    bounded = Law(free.torque, free.slope, low, high, drive.power_limit)
+    free = Law(torque, slope, -inf, inf, inf)
+    bounded = Law(torque, slope, low, high, drive.power_limit)
     return Wanted(free, bounded, within, target, bounds, active, k)
 
 
 def _law(
     drive: Drive, state: DriveState, setpoint: Setpoint, angle: float, speed: float, dt: float
-) -> tuple[Law, float, float]:
+) -> tuple[float, float, float, float]:
     """Return the law without limits, the target of an angle, and k of the mode `voltage`."""
     value, forward, torque = setpoint
     if drive.number == TORQUE:
-        return Law(value), nan, 0.0
+        return value, 0.0, nan, 0.0
     if drive.number == DAMPER:
-        return Law(0.0, value), nan, 0.0
+        return 0.0, value, nan, 0.0
     if drive.number == VELOCITY:
         gain = drive.velocity.proportional + dt * drive.velocity.integral
-        return Law(gain * value + state.integral + torque, gain), nan, 0.0
+        return gain * value + state.integral + torque, gain, nan, 0.0
     if drive.number == VOLTAGE:
         a, n = drive.circuit, drive.ratio
         D = a.inductance + dt * resistance(drive.winding, a.resistance, state.temperature)
         pushed = a.inductance * state.current + dt * value  # D i+ of a rotor at rest
         drives = (pushed - dt * a.back_emf * n * speed) * n * speed >= 0.0
         k = torque_over_current(a, n, drives)
-        return Law(k * pushed / D, k * dt * a.back_emf * n / D), nan, k
+        return k * pushed / D, k * dt * a.back_emf * n / D, nan, k
     target = value
     if drive.number == INTEGRATED:
         low, high = drive.target_range
@@ -380,7 +381,7 @@ def _law(
     p, i, d = drive.position
     gain = p + dt * i
     tau = gain * (target - angle) + d * forward + state.integral + torque
-    return Law(tau, gain * dt + d), target, 0.0
+    return tau, gain * dt + d, target, 0.0
 
 
 def _bounds(drive: Drive, state: DriveState, speed: float, dt: float, k: float) -> Bounds:
