@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 from . import axial, drive, imbalance, model, sensing, vector, winding
 
 MODULES: tuple[ModuleType, ...] = (vector, axial, imbalance, model, winding, drive, sensing)
+INLINE = (model.advanced, model._turn, axial.turn, axial._turned)
+"""Where they are called, what nobody keeps of their results is not computed."""
 SAID = 'Compiling for this kind of motor, some 5 s; it is kept on disk.'
 
 _log = logging.getLogger(__name__)
@@ -36,7 +38,7 @@ def numba() -> Any:
         return None
     for module in MODULES:
         for function in own(module):
-            register_jitable(function)
+            register_jitable(forceinline=function in INLINE)(function)
 
     class Sayer(event.Listener):
         def on_start(self, event: Any) -> None:
@@ -65,7 +67,7 @@ def compiled(function: FunctionType, *callees: FunctionType) -> Any:
     """
     compiler = numba()
     for callee in callees:
-        compiler.extending.register_jitable(callee)
+        compiler.extending.register_jitable(forceinline=True)(callee)
     # Numba would see a change of this function, but not of those that it calls.
     named = FunctionType(function.__code__, function.__globals__, function.__name__)
     named.__module__ = function.__module__

@@ -27,7 +27,7 @@ class State(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Rows of inputs; of the first four each has one a step, or one for all."""
+    """Rows of inputs, one behind the other; of the first four one a step, or one for all."""
 
     dts: Any
     poses: Any
@@ -58,7 +58,7 @@ class Kept(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """The same of rows of numbers."""
+    """The same of rows of numbers, one behind the other."""
 
     momentum: Any
     reaction: Any
@@ -86,25 +86,31 @@ def run(
     says of one with a drive that a command is the torque nevertheless.
     """
     motor, drove, reading, drive_spin = state
-    a, b, c, d = (
-        _stride(given.dts),
-        _stride(given.poses),
-        _stride(given.rates),
-        _stride(given.loads),
-    )
-    for i in range(len(given.commands)):
-        dt, command = given.dts[a * i], given.commands[i]
-        x, r, w = given.poses[b * i], given.rates[c * i], given.loads[d * i]
-        pose = Pose((x[0], x[1], x[2]), (x[3], x[4], x[5], x[6]))
-        rate = (r[0], r[1], r[2])
-        stator = Wrench((w[0], w[1], w[2]), (w[3], w[4], w[5]))
-        rotor = Wrench((w[6], w[7], w[8]), (w[9], w[10], w[11]))
-        if given.moment != 0.0:
+    dts, poses, rates, loads, commands, moment, phase = given
+    a, b, c, d = _stride(dts, 1), _stride(poses, 7), _stride(rates, 3), _stride(loads, 12)
+    for i in range(len(commands)):
+        dt, command = dts[a * i], commands[i]
+        k = b * i
+        x_WM = (poses[k], poses[k + 1], poses[k + 2])
+        pose = Pose(x_WM, (poses[k + 3], poses[k + 4], poses[k + 5], poses[k + 6]))
+        k = c * i
+        rate = (rates[k], rates[k + 1], rates[k + 2])
+        k = d * i
+        F_s, T_s = (
+            (loads[k], loads[k + 1], loads[k + 2]),
+            (loads[k + 3], loads[k + 4], loads[k + 5]),
+        )
+        k += 6
+        F_r, T_r = (
+            (loads[k], loads[k + 1], loads[k + 2]),
+            (loads[k + 3], loads[k + 4], loads[k + 5]),
+        )
+        if moment != 0.0:
             e_W = rotate(
                 multiply(normalized(pose.orientation), model.placement.orientation), model.axis
             )
-            tau_g = -given.moment * sin(motor.angle - given.phase)
-            rotor = Wrench(rotor.force, add(rotor.torque, scale(tau_g, e_W)))
+            T_r = add(T_r, scale(-moment * sin(motor.angle - phase), e_W))
+        stator, rotor = Wrench(F_s, T_s), Wrench(F_r, T_r)
         step, drove, drive_spin = _step(
             model, Q_S, imbalance, drive, is_free, motor, drove, drive_spin,
             pose, rate, command, stator, rotor, dt,
@@ -119,8 +125,8 @@ def run(
     return State(motor, drove, reading, drive_spin)
 
 
-def _stride(rows: Any) -> int:
-    return 1 if len(rows) > 1 else 0
+def _stride(rows: Any, width: int) -> int:
+    return width if len(rows) > width else 0
 
 
 def _step(
@@ -199,21 +205,21 @@ def _keep(kept: Kept, k: int, step: Step, drove: DriveState, reading: Reading) -
 
 def _keep_vectors(vectors: Vectors, k: int, step: Step) -> None:
     if len(vectors.momentum):
-        _put(vectors.momentum[k], 0, step.momentum)
+        _put(vectors.momentum, 3 * k, step.momentum)
     if len(vectors.reaction):
-        _put(vectors.reaction[k], 0, step.reaction.force)
-        _put(vectors.reaction[k], 3, step.reaction.torque)
+        _put(vectors.reaction, 6 * k, step.reaction.force)
+        _put(vectors.reaction, 6 * k + 3, step.reaction.torque)
     if len(vectors.mount_wrench):
-        _put(vectors.mount_wrench[k], 0, step.mount_wrench.force)
-        _put(vectors.mount_wrench[k], 3, step.mount_wrench.torque)
+        _put(vectors.mount_wrench, 6 * k, step.mount_wrench.force)
+        _put(vectors.mount_wrench, 6 * k + 3, step.mount_wrench.torque)
     if len(vectors.rotor):
-        _put(vectors.rotor[k], 0, step.rotor.position)
-        _put(vectors.rotor[k], 3, step.rotor.orientation)
+        _put(vectors.rotor, 7 * k, step.rotor.position)
+        _put(vectors.rotor, 7 * k + 3, step.rotor.orientation)
 
 
-def _put(row: Any, start: int, values: tuple[float, ...]) -> None:
+def _put(rows: Any, start: int, values: tuple[float, ...]) -> None:
     for j in range(len(values)):
-        row[start + j] = values[j]
+        rows[start + j] = values[j]
 
 
 HELPERS = (_stride, _step, _keep, _keep_vectors, _put)

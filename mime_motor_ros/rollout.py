@@ -33,10 +33,7 @@ WIDTHS: dict[str, tuple[int, ...]] = dict.fromkeys(Kept._fields, ()) | {
 }
 """What can be kept, and of how many numbers a step."""
 
-NOT_KEPT = {
-    name: np.empty((0,) * (1 + len(width)), np.int64 if name == 'limits' else np.float64)
-    for name, width in WIDTHS.items()
-}
+NOT_KEPT = {name: np.empty(0, np.int64 if name == 'limits' else np.float64) for name in WIDTHS}
 STILL = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 
 
@@ -187,9 +184,11 @@ def rollout(
         own = wrenches if wrenches.ndim == 2 else wrenches[m]
         own = own[:1] if loads is None else own
         mine = commands if commands.ndim == 1 else commands[m]
-        rows = [row if numba() else row.tolist() for row in (*inputs, own, mine)]
+        rows = [row.reshape(-1) for row in (*inputs, own, mine)]
+        rows = rows if numba() else [row.tolist() for row in rows]
         given = Given(*rows, float(moments[m]), float(phases[m]))
-        return _run(all_motors[m], starts[m], given, {n: x[m] for n, x in arrays.items()}, every)
+        kept = {name: array[m].reshape(-1) for name, array in arrays.items()}
+        return _run(all_motors[m], starts[m], given, kept, every)
 
     def tried(m: int) -> State:
         try:
