@@ -7,15 +7,17 @@ nothing of it, and a program that compiles nothing does not import numba.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from hashlib import sha256
 from inspect import isfunction
 import logging
+from operator import attrgetter
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import axial, drive, imbalance, model, sensing, vector, winding
 
@@ -23,6 +25,8 @@ MODULES: tuple[ModuleType, ...] = (vector, axial, imbalance, model, winding, dri
 INLINE = (model.advanced, model._turn, axial.turn, axial._turned)
 """Where they are called, what nobody keeps of their results is not computed."""
 SAID = 'Compiling for this kind of motor, some 5 s; it is kept on disk.'
+
+Convert = Callable[[Any], Any]
 
 _log = logging.getLogger(__name__)
 
@@ -92,55 +96,62 @@ def _digest(function: FunctionType) -> str:
 # A dataclass is no type of numba, a named tuple is: of each there is one with the same names.
 
 
-def _whole(value: int) -> int:
-    """Return a number of 64 bits as a signed one, which is what numba computes with."""
-    return int(value) - 2**64 if value >= 2**63 else int(value)
-
-
 def numbers(value: Any) -> Any:
     """
     Return constants or a state as numbers and tuples alone, in types that are always the same.
 
     Of a dataclass, text is left out, what may be None and what begins with an underscore.
     """
-    kind = type(value)
-    if kind is float or value is None:
-        return value
-    twin = TWINS.get(kind)
-    if twin is not None:
-        make, parts = twin
-        return make(*[convert(getattr(value, name)) for name, convert in parts])
-    if isinstance(value, tuple):
-        if hasattr(value, '_fields'):
-            parts = _named(kind)
-            return kind(*[convert(getattr(value, name)) for name, convert in parts])
-        return tuple([numbers(part) for part in value])
-    return float(value)
-
-
-CONVERTERS: dict[str, Callable[[Any], Any]] = {'float': float, 'int': _whole, 'bool': bool}
+    kind: Any = type(value)
+    return None if value is None else _converter(kind)(value)
 
 
 @cache
-def _named(kind: type) -> list[tuple[str, Callable[[Any], Any]]]:
-    types = {name: getattr(t, '__forward_arg__', t) for name, t in kind.__annotations__.items()}
-    return [(name, CONVERTERS.get(types[name], numbers)) for name in types]
+def _converter(kind: Any) -> Convert:
+    """Return what makes numbers of the values of a class."""
+    cls = next((base for base in kind.__mro__ if base in TWINS), None)
+    if cls is not None:
+        make, types = TWINS[cls], _types(cls)
+    else:
+        make = kind
+        types = {n: str(getattr(t, '__forward_arg__', t)) for n, t in kind.__annotations__.items()}
+    parts, get = [_part(name) for name in types.values()], attrgetter(*types)
+    if all(part is float for part in parts):
+        return lambda value: make(*map(float, get(value)))
+    return lambda value: make(*[part(x) for part, x in zip(parts, get(value), strict=True)])
 
 
-def _twin(cls: Any) -> tuple[Any, list[tuple[str, Callable[[Any], Any]]]]:
-    """Return the named tuple of a dataclass, and what is made of each of its fields."""
-    parts = [
-        (f.name, CONVERTERS.get(str(f.type), numbers))
+def _part(annotation: str) -> Convert:
+    """Return what makes numbers of a field."""
+    if annotation in ('Vector', 'Quaternion', 'Sample') or annotation.startswith('tuple[float'):
+        return lambda value: tuple(map(float, value))
+    whole: dict[str, Convert] = {'float': float, 'int': _signed, 'bool': bool}
+    return whole.get(annotation, numbers)
+
+
+def _signed(value: int) -> int:
+    """Return a number of 64 bits as a signed one, which is what numba computes with."""
+    return int(value) - 2**64 if value >= 2**63 else int(value)
+
+
+def _types(cls: Any) -> dict[str, str]:
+    """Return the fields of a dataclass that are kept, and of which type they are."""
+    return {
+        f.name: str(f.type)
         for f in fields(cls)
         if not (f.type == 'str' or str(f.type).endswith('None') or f.name.startswith('_'))
-    ]
-    make: Any = NamedTuple(f'{cls.__name__}Numbers', [(name, Any) for name, _ in parts])  # type: ignore[misc]
-    make.__module__ = __name__
-    globals()[make.__name__] = make  # where what is kept on disk looks for it
-    return make, parts
+    }
 
 
-TWINS: dict[type, Any] = {
+def _twin(cls: Any) -> Any:
+    """Return the named tuple of a dataclass, here where what is kept on disk looks for it."""
+    name, names = f'{cls.__name__}Numbers', list(_types(cls))
+    made: Any = namedtuple(name, names, module=__name__)  # type: ignore[misc]  # noqa: PYI024
+    globals()[made.__name__] = made
+    return made
+
+
+TWINS: dict[Any, Any] = {
     cls: _twin(cls)
     for cls in (
         axial.Friction,
@@ -151,4 +162,3 @@ TWINS: dict[type, Any] = {
         sensing.Channel,
     )
 }
-TWINS |= {cls: TWINS[sensing.Channel] for cls in (sensing.Tachometer, sensing.TorqueSensor)}

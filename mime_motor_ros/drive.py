@@ -218,12 +218,13 @@ class Drive:
             rule = '0 deg C (none) without a limit of torque or current that it could make smaller'
             hint = 'Give limit.torque or voltage.current_limit.'
             raise ParameterError('winding.limit', rule, self.winding.limit, hint)
-        for name, value in (
+        derived: tuple[tuple[str, object], ...] = (
             ('number', MODES.index(self.mode)),
             ('has_armature', self.armature is not None),
             ('circuit', NO_ARMATURE if self.armature is None else self.armature),
-        ):
-            object.__setattr__(self, name, value)
+        )
+        for name, of_it in derived:
+            object.__setattr__(self, name, of_it)
 
     @cached_property
     def is_plain(self) -> bool:

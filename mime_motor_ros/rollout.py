@@ -174,21 +174,38 @@ def rollout(
         name: np.empty((M, K, *WIDTHS[name]), np.int64 if name == 'limits' else np.float64)
         for name in keep
     }
+    kernel = compiled(run, *HELPERS) if numba() else run
     inputs = [
         np.atleast_1d(steps),
         STILL if mount is None else poses,
         rates[:1] if mount_rate is None else rates,
     ]
+    vectors = any(name in arrays for name in Vectors._fields)
 
     def one(m: int) -> State:
+        model, drive, sensors = all_motors[m]
         own = wrenches if wrenches.ndim == 2 else wrenches[m]
         own = own[:1] if loads is None else own
         mine = commands if commands.ndim == 1 else commands[m]
-        rows = [row.reshape(-1) for row in (*inputs, own, mine)]
+        rows: Any = [row.reshape(-1) for row in (*inputs, own, mine)]
         rows = rows if numba() else [row.tolist() for row in rows]
-        given = Given(*rows, float(moments[m]), float(phases[m]))
-        kept = {name: array[m].reshape(-1) for name, array in arrays.items()}
-        return _run(all_motors[m], starts[m], given, kept, every)
+        dts, where, rate, on, wished = rows
+        kept = NOT_KEPT | {name: array[m].reshape(-1) for name, array in arrays.items()}
+        is_free = drive.is_plain and not model.gear.inertia
+        last = kernel(
+            numbers(model),
+            model._Q_S,
+            numbers(model.imbalance),
+            None if model._is_plain and is_free else numbers(drive),
+            is_free,
+            None if sensors.is_none else numbers(sensors.numbers),
+            numbers(starts[m]),
+            Given(dts, where, rate, on, wished, float(moments[m]), float(phases[m])),
+            Kept(*[kept[name] for name in Kept._fields]),
+            Vectors(*[kept[name] for name in Vectors._fields]) if vectors else None,
+            every,
+        )
+        return State(*last)
 
     def tried(m: int) -> State:
         try:
@@ -205,34 +222,6 @@ def rollout(
     first = tried(0)  # what has to be compiled is so once
     with ThreadPoolExecutor(workers) as pool:
         return Rollout(arrays, (first, *pool.map(tried, range(1, M))))
-
-
-def _run(
-    motor: RolloutMotor, start: State, given: Given, arrays: dict[str, Array], every: int
-) -> State:
-    """Run one motor, compiled where that can be, and return its last state."""
-    model, drive, sensors = motor
-    is_free = drive.is_plain and not model.gear.inertia
-    is_bare = is_free and model.friction.is_none
-    kept = Kept(*(arrays.get(name, NOT_KEPT[name]) for name in Kept._fields))
-    vectors = None
-    if any(name in arrays for name in Vectors._fields):
-        vectors = Vectors(*(arrays.get(name, NOT_KEPT[name]) for name in Vectors._fields))
-    kernel = compiled(run, *HELPERS) if numba() else run
-    last = kernel(
-        numbers(model),
-        model._Q_S,
-        numbers(model.imbalance),
-        None if is_bare else numbers(drive),
-        is_free,
-        None if sensors.is_none else numbers(sensors.numbers),
-        numbers(start),
-        given,
-        kept,
-        vectors,
-        every,
-    )
-    return State(*last)
 
 
 def _numbers(name: str, value: Any) -> Array:
