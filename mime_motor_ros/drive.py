@@ -63,7 +63,6 @@ DERATED = TORQUE_LIMIT | CURRENT_LIMIT
 BOUNDING = (SLEW_RATE, TORQUE_LIMIT, CURRENT_LIMIT, SPEED_LIMIT, POWER_LIMIT)
 """The limits that are bounds of the torque, in the order in which they are applied."""
 UNBOUNDED = (-inf, inf)
-UNUSED_TEMPERATURE = NO_WINDING.ambient
 
 
 class Gains(NamedTuple):
@@ -277,7 +276,7 @@ class DriveState(NamedTuple):
     """V of the step before [V]."""
     active: int = 0
     """The limits that act: `Active`, as a number."""
-    temperature: float = UNUSED_TEMPERATURE
+    temperature: float = NO_WINDING.ambient
     """Of the winding [deg C]."""
 
 
@@ -340,10 +339,8 @@ def wanted(
     torque, slope, target, k = _law(drive, state, within, angle, speed, dt)
     tau = torque - slope * speed
     if drive.dead_zone and abs(tau) < drive.dead_zone:
-        torque, slope, active = 0.0, 0.0, active | DEAD_ZONE
-    if drive.has_armature and not k:
-        k = torque_over_current(drive.circuit, drive.ratio, tau * speed >= 0.0)
-    bounds = _bounds(drive, state, speed, dt, k)
+        torque, slope, tau, active = 0.0, 0.0, 0.0, active | DEAD_ZONE
+    bounds, k = _bounds(drive, state, tau, speed, dt, k)
     low, high = -inf, inf
     for least, most in bounds:
         if least > -inf or most < inf:
@@ -385,16 +382,27 @@ def _law(
     return tau, gain * dt + d, target, 0.0
 
 
-def _bounds(drive: Drive, state: DriveState, speed: float, dt: float, k: float) -> Bounds:
-    """Return the bounds of the torque in the order in which they are applied: a later one wins."""
+def _bounds(
+    drive: Drive, state: DriveState, tau: float, speed: float, dt: float, k: float
+) -> tuple[Bounds, float]:
+    """
+    Return the bounds of the torque in the order in which they are applied: a later one wins.
+
+    And k, that of the torque that acts: a slew rate may brake for long where ``tau`` drives.
+    """
     slew = torque = current = spin = power = UNBOUNDED
+    acting = tau
     if drive.slew_rate < inf:
         room = drive.slew_rate * dt
         slew = (state.torque - room, state.torque + room)
+        acting = min(max(acting, slew[0]), slew[1])
     left = derating(drive.winding, state.temperature)
     if drive.torque_limit < inf:
         most = left * drive.torque_limit
         torque = (-most, most)
+        acting = min(max(acting, -most), most)
+    if drive.has_armature and (acting != tau or not k):
+        k = torque_over_current(drive.circuit, drive.ratio, acting * speed >= 0.0)
     if drive.circuit.current < inf:
         most = left * abs(k) * drive.circuit.current
         current = (-most, most)
@@ -405,7 +413,7 @@ def _bounds(drive: Drive, state: DriveState, speed: float, dt: float, k: float) 
     if drive.power_limit < inf and speed:  # at the old speed; at the new one it is in the law
         most = drive.power_limit / abs(speed)
         power = (-most, most)
-    return (slew, torque, current, spin, power)
+    return (slew, torque, current, spin, power), k
 
 
 def after(
@@ -483,7 +491,8 @@ def _electrical(
     V = R i + L di/dt + Ke n v, in every mode; without current the armature is open.
     """
     if not drive.has_armature:
-        return DriveState(integral, target, 0.0, torque, 0.0, active, UNUSED_TEMPERATURE)
+        temperature = temperature_after(drive.winding, old.temperature, 0.0, dt)
+        return DriveState(integral, target, 0.0, torque, 0.0, active, temperature)
     a = drive.circuit
     R = resistance(drive.winding, a.resistance, old.temperature)
     current = torque / k if k else 0.0

@@ -7,7 +7,7 @@ that uses none of them passes by them all.
 
 from __future__ import annotations
 
-from math import ceil, inf, isfinite, nan
+from math import ceil, inf, isfinite, isnan, nan
 
 from .drive import (
     Active,
@@ -113,6 +113,8 @@ class Motor:
             kept = self.drive
             self.drive = taken_over(settings.drive, self.torque, speed, kept.temperature)
             self.drive = self.drive._replace(integral=kept.integral, target=kept.target)
+        if before.drive.winding.is_none:  # until now it was as warm as what is around
+            self.drive = self.drive._replace(temperature=settings.drive.winding.ambient)
         if before.model != settings.model:
             self.energy = Energy()
         if before.drive.mode != settings.drive.mode:
@@ -231,7 +233,8 @@ class Motor:
             dt,
             shared,
         )
-        numbers = (state.integral, state.current, state.voltage, state.temperature)
+        target = 0.0 if isnan(state.target) else state.target
+        numbers = (state.integral, state.current, state.voltage, state.temperature, target)
         if not sum([x * x for x in numbers]) < MOST_SQUARED:
             raise OverflowError
         return self._marked(state)

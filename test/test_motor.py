@@ -692,6 +692,67 @@ def test_a_lost_quantity_does_not_stop_the_others_from_running_in_a_line():
     assert [o.told_ns[0] for o in made] == [o.stamp_ns - 20 * MS for o in made]
 
 
+@pytest.mark.parametrize('command', [0.5, -1.0])
+def test_a_gear_takes_power_by_the_torque_that_acts_not_by_the_one_asked_for(command):
+    """Behind a slew rate the drive goes on driving for long after it was told to brake."""
+    session = begun(**{
+        'wheel.voltage.resistance': 0.5, 'wheel.voltage.torque_constant': 0.05,
+        'wheel.gear.efficiency': 0.5, 'wheel.limit.slew_rate': 1.0, 'wheel.inertia': 1.0,
+        'wheel.damping': 0.0, 'wheel.initial_spin': 100.0,
+    })  # fmt: skip
+    session.take(Commands((1.0,)), START)
+    session.advance_to(START + 2 * SECOND)
+    session.take(Commands((command,)), START + 2 * SECOND)
+    for outcome in session.advance_to(START + 2500 * MS):
+        torque, drive = outcome.torques[0], outcome.drives[0]
+        assert drive.current == pytest.approx(torque / (0.5 * 0.05))
+        through = drive.voltage * drive.current - 0.5 * drive.current**2
+        assert through * 0.5 == pytest.approx(torque * outcome.steps[0].relative_speed)
+    assert torque == pytest.approx(0.5)
+
+
+def test_a_current_limit_lets_a_brake_have_what_the_gear_takes_while_the_slew_rate_turns_it():
+    session = begun(**{
+        'wheel.voltage.resistance': 0.5, 'wheel.voltage.torque_constant': 0.05,
+        'wheel.voltage.current_limit': 10.0, 'wheel.gear.efficiency': 0.5,
+        'wheel.limit.slew_rate': 1.0, 'wheel.inertia': 1.0, 'wheel.damping': 0.0,
+        'wheel.initial_spin': 100.0,
+    })  # fmt: skip
+    session.take(Commands((-1.0,)), START)
+    session.advance_to(START + 2 * SECOND)
+    session.take(Commands((1.0,)), START + 2 * SECOND)
+    (outcome,) = session.advance_to(START + 2 * SECOND + MS)
+    assert outcome.torques == (pytest.approx(-0.999),)
+    assert outcome.drives[0].active == Active.SLEW_RATE
+
+
+def test_a_limit_is_derated_by_what_is_around_where_no_armature_warms():
+    session = begun(**{
+        'wheel.limit.torque': 1.0, 'wheel.winding.ambient': 90.0, 'wheel.winding.limit': 80.0,
+        'wheel.winding.maximum': 100.0,
+    })  # fmt: skip
+    session.take(Commands((5.0,)), START)
+    made = session.advance_to(START + 5 * MS)
+    assert torques(made) == [0.5] * 5
+    assert {outcome.drives[0].temperature for outcome in made} == {90.0}
+
+
+def test_a_winding_given_while_running_begins_as_warm_as_what_is_around():
+    session = begun()
+    session.advance_to(START + 10 * MS)
+    session.update(still(**{**STILL, **WARM, 'wheel.winding.ambient': 60.0}).settings)
+    made = session.advance_to(START + 20 * MS)
+    assert {outcome.drives[0].temperature for outcome in made} == {60.0}
+
+
+def test_a_target_beyond_computing_makes_no_step():
+    session = begun(**{'wheel.mode': 'integrated_velocity', 'rate': 1.0, 'max_gap': 60.0,
+                       'wheel.position.kp': 1e-300})  # fmt: skip
+    session.take(Commands((1e200,)), START)
+    assert session.advance_to(START + 2 * SECOND) == []
+    assert session.counts['step', 'overflow'] == 2
+
+
 def test_an_encoder_counts_over_the_steps_that_were_made():
     session = begun(**{'wheel.encoder.counts': 10000, 'wheel.initial_spin': 100.0,
                        'wheel.damping': 0.0})  # fmt: skip
