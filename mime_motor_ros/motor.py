@@ -231,7 +231,7 @@ class Motor:
             step.state.angle,
             step.relative_speed,
             dt,
-            shared,
+            shared and step.torque != 0.0,
         )
         target = 0.0 if isnan(state.target) else state.target
         numbers = (state.integral, state.current, state.voltage, state.temperature, target)
@@ -259,13 +259,11 @@ class Motor:
             self._since = 0.0
             told.push(end, tuple(nan if x is None else x for x in measured))
         self._looked_ns = end
-        known = told.at(end, chosen.measured)
-        if known is not None:
-            between = chosen.measured.delay and chosen.measured.interpolation != 'hold'
-            self.told_ns = end - chosen.measured.delay if between else known[0]
-        self.measured = (
-            None if known is None else Measured(*(x if isfinite(x) else None for x in known[1]))
-        )
+        known = told.told(end, chosen.measured)
+        # Each once, and none behind a newer one, as a delay made longer would have it.
+        if known is not None and known[0] > self.told_ns:
+            self.told_ns, values = known
+            self.measured = Measured(*(x if isfinite(x) else None for x in values))
 
 
 def report(motor: MotorSettings, step: Step, drive: DriveState) -> dict[str, float]:

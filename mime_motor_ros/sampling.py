@@ -170,27 +170,33 @@ class Delayed(Stream[Sample]):
         age is time - delay - stamp.
 
         """
+        told = self._told(time_ns, sampling)
+        return told and (told[0], told[2])
+
+    def _told(self, time_ns: int, sampling: Sampling) -> tuple[int, int, Sample] | None:
+        """Return the same, and between the two the time that the values stand for."""
         self.read(time_ns)
         at_ns = time_ns - sampling.delay
         stamp, value = self.stamp, self.value
         if stamp is None or value is None:
             return None
         if stamp <= at_ns:
-            return stamp, value
+            return stamp, stamp, value
         past = self._past_stamps
         place = bisect_right(past, at_ns) - 1
         if place < 0:
-            return (past[0], self._past[0]) if self._gone and past[0] <= time_ns else None
+            held = self._gone and past[0] <= time_ns
+            return (past[0], past[0], self._past[0]) if held else None
         stamp, value = past[place], self._past[place]
-        if sampling.interpolation != 'hold' and stamp < at_ns and past[place + 1] <= time_ns:
-            if sampling.interpolation == 'linear':
-                numbers = self._line(place, at_ns)
-            else:
-                numbers = self._curve(place, at_ns, time_ns)
-            # Where a number is none, that of the sample before holds.
-            pairs = zip(numbers, value, strict=True)
-            value = self._make(new if isfinite(new) else held for new, held in pairs)
-        return stamp, value
+        if sampling.interpolation == 'hold' or stamp == at_ns or past[place + 1] > time_ns:
+            return stamp, stamp, value
+        if sampling.interpolation == 'linear':
+            numbers = self._line(place, at_ns)
+        else:
+            numbers = self._curve(place, at_ns, time_ns)
+        # Where a number is none, that of the sample before holds.
+        pairs = zip(numbers, value, strict=True)
+        return stamp, at_ns, self._make(new if isfinite(new) else held for new, held in pairs)
 
     def acting(self, start_ns: int, end_ns: int, sampling: Sampling) -> tuple[int, Sample] | None:
         """
@@ -236,7 +242,7 @@ class Output(Delayed[Sample]):
     """
     What a sensor measured, told later.
 
-    A sensor measures when a sample is ``due`` and pushes it; ``at`` is what is told of it.
+    A sensor measures when a sample is ``due`` and pushes it; ``told`` is what is told of it.
     """
 
     __slots__ = ()
@@ -245,3 +251,12 @@ class Output(Delayed[Sample]):
         """Add a sample measured at a time; None where it was lost, so that those before hold."""
         if value is not None:
             self.offer(stamp, value, newer=True, now_ns=stamp)
+
+    def told(self, time_ns: int, sampling: Sampling) -> tuple[int, Sample] | None:
+        """
+        Return what is told at a time: of when that is, and the values.
+
+        That is the stamp of a sample, or a time between the two that it is interpolated of.
+        """
+        told = self._told(time_ns, sampling)
+        return told and told[1:]

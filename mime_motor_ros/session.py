@@ -697,6 +697,8 @@ class Session:
         total = sum([abs(step.torque) for step in steps])
         if total <= most:
             return False
+        if total == inf:
+            raise OverflowError
         for i, motor in enumerate(self.motors):
             law = Law(steps[i].torque * (most / total), power=motor.settings.drive.power_limit)
             given = inputs[i]._replace(law=law)

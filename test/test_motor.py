@@ -698,7 +698,7 @@ def test_a_gear_takes_power_by_the_torque_that_acts_not_by_the_one_asked_for(com
     session = begun(**{
         'wheel.voltage.resistance': 0.5, 'wheel.voltage.torque_constant': 0.05,
         'wheel.gear.efficiency': 0.5, 'wheel.limit.slew_rate': 1.0, 'wheel.inertia': 1.0,
-        'wheel.damping': 0.0, 'wheel.initial_spin': 100.0,
+        'wheel.damping': 0.0, 'wheel.initial_spin': 100.0, 'max_gap': 5.0,
     })  # fmt: skip
     session.take(Commands((1.0,)), START)
     session.advance_to(START + 2 * SECOND)
@@ -716,7 +716,7 @@ def test_a_current_limit_lets_a_brake_have_what_the_gear_takes_while_the_slew_ra
         'wheel.voltage.resistance': 0.5, 'wheel.voltage.torque_constant': 0.05,
         'wheel.voltage.current_limit': 10.0, 'wheel.gear.efficiency': 0.5,
         'wheel.limit.slew_rate': 1.0, 'wheel.inertia': 1.0, 'wheel.damping': 0.0,
-        'wheel.initial_spin': 100.0,
+        'wheel.initial_spin': 100.0, 'max_gap': 5.0,
     })  # fmt: skip
     session.take(Commands((-1.0,)), START)
     session.advance_to(START + 2 * SECOND)
@@ -751,6 +751,49 @@ def test_a_target_beyond_computing_makes_no_step():
     session.take(Commands((1e200,)), START)
     assert session.advance_to(START + 2 * SECOND) == []
     assert session.counts['step', 'overflow'] == 2
+
+
+def test_a_sample_that_is_held_is_told_once_with_the_stamp_it_was_measured_at():
+    session = begun(**{
+        'wheel.tachometer.enabled': True, 'wheel.measured.interval': 0.01,
+        'wheel.measured.delay': 0.004, 'wheel.measured.max_delay': 0.004,
+        'wheel.measured.interpolation': 'linear', 'wheel.inertia': 1e-2, 'wheel.damping': 0.0,
+    })  # fmt: skip
+    session.take(Commands((1.0,)), START)
+    made = session.advance_to(START + 100 * MS)
+    speeds = {o.stamp_ns: o.steps[0].relative_speed for o in made}
+    told = {o.told_ns[0]: o.measured[0].speed for o in made if o.measured[0]}
+    assert all(value == pytest.approx(speeds[stamp]) for stamp, value in told.items())
+    held = [stamp for stamp in told if (stamp // MS) % 10 == 0]
+    # Between two samples there is a line from when the later one is there: 6 to 9 ms on.
+    assert len(held) == 9  # the one of the end is told 4 ms behind it
+    assert {(stamp // MS) % 10 for stamp in told} == {0, 6, 7, 8, 9}
+
+
+def test_a_delay_that_grows_tells_no_sample_a_second_time():
+    values = {'wheel.tachometer.enabled': True, 'wheel.measured.max_delay': 0.02}
+    session = begun(**values)
+    before = session.advance_to(START + 50 * MS)
+    session.update(still(**{**STILL, **values, 'wheel.measured.delay': 0.02}).settings)
+    made = before + session.advance_to(START + 100 * MS)
+    told = [o.told_ns[0] for o in made]
+    assert told == sorted(told)
+    assert told[-1] == made[-1].stamp_ns - 20 * MS
+
+
+def test_of_a_motor_that_asks_for_nothing_the_limit_of_the_mount_takes_nothing():
+    session = begun(motors=['a', 'b'], torque_limit=1.0)
+    session.take(Commands((5.0, 0.0)), START)
+    (outcome,) = session.advance_to(START + MS)
+    assert outcome.torques == (1.0, 0.0)
+    assert [drive.active for drive in outcome.drives] == [Active.MOUNT_TORQUE_LIMIT, Active(0)]
+
+
+def test_torques_whose_sum_is_beyond_computing_make_no_step():
+    session = begun(motors=['a', 'b'], torque_limit=1.0, **{'a.inertia': 1e9, 'b.inertia': 1e9})
+    session.take(Commands((1e308, 1e308)), START)
+    assert session.advance_to(START + MS) == []
+    assert session.counts['step', 'overflow'] == 1
 
 
 def test_an_encoder_counts_over_the_steps_that_were_made():
