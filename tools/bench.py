@@ -9,8 +9,9 @@ have them. Many steps in one call: see bench_rollout.py. The loop: the motor nod
 against an ordinary rclpy node (plain_node.py) with the same step and topics. This process sends
 both an IMU at 1 kHz and /tf at 100 Hz and reads every topic they publish. The node has one core,
 this process the other. A third run is the motor node with more around it: 20 requests a second
-for a parameter, and a /tf of 40 frames at 50 Hz. All takes turns with what it is compared with, so that a busy machine hits both; numbers are
-medians over the rounds. ``--habits`` compares, instead, the habits of a real-time loop with none.
+for a parameter, and a /tf of 40 frames at 50 Hz. All takes turns with what it is compared with, so
+that a busy machine hits both; numbers are medians over the rounds. ``--habits`` compares, instead,
+the habits of a real-time loop with none.
 
 Ends with code 1 when a target is missed.
 """
