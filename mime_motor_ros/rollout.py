@@ -208,9 +208,11 @@ def rollout(
     workers = min(threads or len(os.sched_getaffinity(0)), M) if is_compiled else 1
     if workers == 1:
         return Rollout(kept, tuple(map(tried, range(M))))
-    first = tried(0)  # what has to be compiled is so once
+    size = min(max(1, LENGTH // N), -(-M // workers))
+    parts = [range(begin, min(begin + size, M)) for begin in range(0, M, size)]
     with ThreadPoolExecutor(workers) as pool:
-        return Rollout(kept, (first, *pool.map(tried, range(1, M))))
+        states = pool.map(lambda part: [tried(m) for m in part], parts)
+        return Rollout(kept, tuple(state for part in states for state in part))
 
 
 def _motors(value: Any) -> list[RolloutMotor]:

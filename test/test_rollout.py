@@ -1,7 +1,11 @@
 """Whole rollouts against the same steps taken one by one, compiled and plain; what is refused."""
 
+from contextlib import redirect_stdout
+import io
 from math import nan, pi, sin
 import os
+from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -384,3 +388,13 @@ def test_something_that_is_no_motor_is_refused():
 def test_numbers_beyond_computing_are_told_with_the_motor():
     with pytest.raises(MotorError, match='The numbers of motor 1 grow beyond computing'):
         rollout([WHEEL, WHEEL], dt=1e3, command=np.array([[0.0] * 9, [1e307] * 9]))
+
+
+def test_the_example_of_the_page_prints_what_stands_beside_it():
+    page = (Path(__file__).parents[1] / 'doc' / 'offline.md').read_text(encoding='utf-8')
+    section = page.partition('\n## rollout\n')[2].partition('\n## ')[0]
+    (program,) = re.findall(r'^```python\n(.*?)^```', section, re.DOTALL | re.MULTILINE)
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(program, 'offline.md', 'exec'), {})
+    said = re.findall(r'^print\(.*\)  # (.*)$', program, re.MULTILINE)
+    assert printed.getvalue().splitlines() == said
