@@ -24,7 +24,7 @@ from . import axial, drive, imbalance, model, sensing, vector, winding
 MODULES: tuple[ModuleType, ...] = (vector, axial, imbalance, model, winding, drive, sensing)
 INLINE = (model.advanced, model._turn, axial.turn, axial._turned)
 """Where they are called, what nobody keeps of their results is not computed."""
-SAID = 'Compiling for this kind of motor, some 5 s; it is kept on disk.'
+SAID = 'Compiling for this kind of motor, a few seconds; what it gives is kept on disk.'
 
 Convert = Callable[[Any], Any]
 

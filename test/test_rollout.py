@@ -1,7 +1,11 @@
 """Whole rollouts against the same steps taken one by one, compiled and plain; what is refused."""
 
+from contextlib import redirect_stdout
+import io
 from math import nan, pi, sin
 import os
+from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -306,6 +310,28 @@ def test_of_every_third_step_the_first_is_kept():
         assert np.array_equal(some[name], all_of_them[name][:, ::3])
 
 
+@pytest.mark.parametrize('every', [1, 3, 60])
+def test_in_parts_it_is_the_same(every, monkeypatch):
+    import mime_motor_ros.rollout  # noqa: F401  its name in the package is that of the function
+
+    mount, rates, loads = moving()
+    given = {
+        'dt': np.linspace(1e-3, 2e-3, N),
+        'command': np.sin(np.arange(N)),
+        'mount': mount,
+        'mount_rate': rates,
+        'loads': loads[None],
+        'every': every,
+        'keep': tuple(WIDTHS),
+    }
+    whole = rollout(MOTORS['measured'], **given)
+    monkeypatch.setattr(sys.modules['mime_motor_ros.rollout'], 'LENGTH', 7)
+    parts = rollout(MOTORS['measured'], **given)
+    for name in WIDTHS:
+        assert np.array_equal(whole[name], parts[name], equal_nan=True)
+    assert repr(parts.state) == repr(whole.state)
+
+
 def test_gravity_is_a_load_about_the_axis_by_the_angle():
     made = rollout(
         [WHEEL, WHEEL],
@@ -341,7 +367,7 @@ def test_gravity_is_a_load_about_the_axis_by_the_angle():
         ({'keep': 'spin'}, "keep must be names of angle, spin, .*, got 'spin'"),
         ({'keep': ('spin', 'omega')}, "keep must be names of .*, got 'omega'"),
         ({'every': 0}, 'every must be a whole number >= 1, got 0'),
-        ({'threads': 0}, 'threads must be None or a whole number >= 1, got 0'),
+        ({'threads': 0}, 'threads must be a whole number >= 1, got 0'),
         ({'initial': [MotorState()] * 2}, 'initial must be None, .* sequence of 1 of them, got 2'),
         ({'initial': MotorState(nan)}, 'initial must be of finite angle .*, got'),
     ],
@@ -362,3 +388,13 @@ def test_something_that_is_no_motor_is_refused():
 def test_numbers_beyond_computing_are_told_with_the_motor():
     with pytest.raises(MotorError, match='The numbers of motor 1 grow beyond computing'):
         rollout([WHEEL, WHEEL], dt=1e3, command=np.array([[0.0] * 9, [1e307] * 9]))
+
+
+def test_the_example_of_the_page_prints_what_stands_beside_it():
+    page = (Path(__file__).parents[1] / 'doc' / 'offline.md').read_text(encoding='utf-8')
+    section = page.partition('\n## rollout\n')[2].partition('\n## ')[0]
+    (program,) = re.findall(r'^```python\n(.*?)^```', section, re.DOTALL | re.MULTILINE)
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(program, 'offline.md', 'exec'), {})
+    said = re.findall(r'^print\(.*\)  # (.*)$', program, re.MULTILINE)
+    assert printed.getvalue().splitlines() == said
