@@ -9,6 +9,7 @@ as garbage. The numbers for ``wire`` need no such care: ``struct`` converts or r
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
@@ -162,9 +163,18 @@ def inertia_numbers(rows: tuple[Vector, Vector, Vector]) -> tuple[float, ...]:
     return (xx, xy, xz, yy, yz, zz)
 
 
-def joint_numbers(outcome: Outcome) -> tuple[float, ...]:
-    """Return the three lists of a JointState; the second and third begin with their length."""
-    count = len(outcome.steps)
+def joint_numbers(outcome: Outcome) -> list[float]:
+    """Return the three lists of a JointState."""
     angles = [step.state.angle for step in outcome.steps]
     speeds = [step.relative_speed for step in outcome.steps]
-    return (*angles, count, *speeds, count, *outcome.torques)
+    return list_numbers((angles, speeds, outcome.torques))
+
+
+def list_numbers(lists: Iterable[Sequence[float]]) -> list[float]:
+    """Return lists as they stand at the end of a message, each behind the first with its length."""
+    numbers: list[float] = []
+    for values in lists:
+        if numbers:
+            numbers.append(len(values))
+        numbers += values
+    return numbers

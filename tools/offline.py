@@ -20,7 +20,7 @@ from mime_motor_ros.errors import MotorError
 from mime_motor_ros.session import Outcome, Session
 from mime_motor_ros.settings import settings
 from mime_motor_ros.stopping import leave, Stop
-from recording import guess_frames, IMU, Recording, TF
+from mime_motor_ros.offline.recording import guess_frames, IMU, Recording, TF
 
 WHEEL: dict[str, Any] = {
     'step_on': 'imu',

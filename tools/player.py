@@ -33,7 +33,7 @@ from pacing import (
     TAIL,
     wait_for_readers,
 )
-from recording import IMU, Record, Recording, TF, Topic
+from mime_motor_ros.offline.recording import IMU, Record, Recording, TF, Topic
 
 if TYPE_CHECKING:
     from rclpy.node import Node

@@ -18,7 +18,7 @@ from player import Player  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.qos import QoSProfile  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from recording import Recording  # noqa: E402
+from mime_motor_ros.offline.recording import Recording  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402

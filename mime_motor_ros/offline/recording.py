@@ -15,13 +15,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mime_motor_ros.errors import MotorError
 from rosbags.highlevel import AnyReader
 from rosbags.interfaces import QosDurability, QosReliability
 from rosbags.typesys import get_typestore, Stores
 
-IMU = 'sensor_msgs/msg/Imu'
-TF = 'tf2_msgs/msg/TFMessage'
+from ..errors import MotorError
+from ..subscriptions import IMU, TF
+
+__all__ = ['Frames', 'guess_frames', 'IMU', 'Record', 'Recording', 'RecordingError', 'TF', 'Topic']
 
 
 class RecordingError(MotorError):
@@ -87,6 +88,8 @@ class Recording:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.cut = ''
+        """Where an unreadable rest begins, in one line."""
         with self._open() as reader:
             self.topics = tuple(_topic(x, reader.typestore) for x in reader.connections)
             self.count = reader.message_count

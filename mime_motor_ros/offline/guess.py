@@ -1,0 +1,22 @@
+"""What parameters a node would need for a recording, where none are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..names import Names
+from .recording import guess_frames, Recording
+
+
+def guess(recording: Recording, named: Names) -> tuple[dict[str, Any], Names, list[str]]:
+    """Return parameters, names and what was taken for granted, in a line."""
+    topic = named.full('imu/data')
+    known = {one.name for one in recording.topics}
+    frames = guess_frames(recording, topic if topic in known else '')
+    rule = (named.expanded('imu/data'), frames.imu_topic)
+    values = {'world_frame': frames.world, 'mount_frame': frames.mount}
+    note = (
+        f'no parameters given: the mount is {frames.mount!r} in {frames.world!r}, its rate comes '
+        f'from {frames.imu_topic}, one motor {"wheel"!r} with the defaults of the node.'
+    )
+    return values, named._replace(rules=(*named.rules, rule)), [note]

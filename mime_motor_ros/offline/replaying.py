@@ -1,0 +1,197 @@
+"""
+A recording through the same session that the node runs: the same stamped inputs, the same bits.
+
+    for outcome in replay('recording', 'motor.yaml'):
+        print(outcome.stamp_ns, outcome.steps[0].state.spin)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import parameter_file
+from ..errors import MotorError
+from ..names import Names, names
+from ..session import Outcome, Session
+from ..settings import check_names, motor_names, OF_RCLPY, parameters, Settings, settings
+from ..timeline import NANOSECONDS, nanoseconds
+from .feed import Feed, in_order
+from .guess import guess
+from .recording import Recording, RecordingError
+
+BY = ('receipt', 'stamp')
+
+
+class ReplayError(MotorError):
+    """A recording cannot be replayed as asked."""
+
+
+class Replay:
+    """
+    The outcomes of a session that is fed with a recording, made while one iterates, once.
+
+    Attributes
+    ----------
+    recording : what is read
+    settings : those of the node
+    names : under which it has its topics
+    session : behind each outcome as that step has left it
+    topics : recorded topics that are read, and the session's name for what comes on them
+    notes : what a user should know, one line each
+    cut : one line that says where an unreadable rest begins, '' where all was read
+    first_ns : the first time of the clock; 0 before it
+    now_ns : how far time has come
+
+    """
+
+    def __init__(
+        self,
+        recording: Recording,
+        chosen: Settings,
+        named: Names,
+        by: str = 'receipt',
+        start: float = 0.0,
+        duration: float | None = None,
+    ) -> None:
+        if by not in BY:
+            raise ReplayError(f'by must be one of {", ".join(BY)}, got {by!r}.')
+        self.recording, self.settings, self.names, self.by = recording, chosen, named, by
+        self.session = Session(chosen)
+        self._feed = Feed(recording, chosen, named)
+        self.notes = list(self._feed.notes)
+        self.topics = {name: one.source for name, (_, one) in self._feed.topics.items()}
+        self.cut = ''
+        self.first_ns = self.now_ns = 0
+        self.stop: Callable[[], bool] = lambda: False
+        """Asked at each instant: whether to end there."""
+        self._start_ns = nanoseconds(start)
+        self._length_ns = None if duration is None else nanoseconds(duration)
+
+    @property
+    def share(self) -> float:
+        """Return how much of it is done, 0 to 1."""
+        begin = self.recording.start_ns + self._start_ns
+        length = self._length_ns or self.recording.end_ns - begin
+        return min(1.0, max(0.0, (self.now_ns - begin) / max(1, length)))
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Take the steps one by one."""
+        session, settle = self.session, self.settings.settle
+        begin = end = None
+        for now_ns, records in in_order(self._arrived(), self.by, settle / NANOSECONDS):
+            if begin is None:
+                zero = self.recording.start_ns if self.by == 'receipt' else now_ns
+                begin = zero + self._start_ns
+                end = None if self._length_ns is None else begin + self._length_ns
+            if self.stop() or (end is not None and now_ns > end):
+                break
+            if now_ns < begin:
+                for one in records:
+                    for item in one.items:
+                        if getattr(item, 'static', False):  # latched: who starts later has it too
+                            session.take(item, 0)
+                continue
+            for one in records:
+                if one.error:
+                    session.counts[one.source, 'unreadable'] += 1
+                    session.news.setdefault(f'{one.source} unreadable', one.error)
+                for item in one.items:
+                    session.take(item, now_ns)
+            self.first_ns = self.first_ns or now_ns
+            self.now_ns = now_ns
+            yield from session.stepping(now_ns)
+        if self.now_ns:
+            self.now_ns += settle
+            yield from session.stepping(self.now_ns)
+
+    def _arrived(self) -> Iterator[Any]:
+        try:
+            yield from self._feed.arrived()
+        except RecordingError as error:
+            self.cut = str(error)
+        self.cut = self.cut or self.recording.cut
+
+    @property
+    def refused(self) -> str:
+        """Return what was not used, with its reasons, '' where nothing was."""
+        counts = sorted(self.session.counts.items())
+        return ', '.join(f'{source} {reason} {count}' for (source, reason), count in counts)
+
+    @property
+    def why_none(self) -> str:
+        """Return why a recording gave no step, in one line."""
+        reasons = [self.session.waiting]
+        if self.refused:
+            reasons.append(f'refused: {self.refused}')
+        name = self.recording.name
+        return f'{name} gives no step: {"; ".join(x.rstrip(".") for x in reasons)}.'
+
+
+def replay(
+    recording: Recording | str | Path,
+    parameters: Mapping[str, Any] | str | Path | None = None,
+    *,
+    by: str = 'receipt',
+    remap: Sequence[str] | Mapping[str, str] = (),
+    start: float = 0.0,
+    duration: float | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Replay:
+    """
+    Return a recording as it goes through the session of a node, to be iterated over.
+
+    Parameters
+    ----------
+    recording
+        A rosbag2 folder, an .mcap, .db3 or .csv file, or one that is open.
+    parameters
+        Those of the node, by full name, or the path of its parameter file; None: the node's
+        defaults, with the frames that the recording shows.
+    by
+        'receipt': as the node sees it that is played the recording; 'stamp': as if nothing had
+        been on its way.
+    remap
+        As behind ``-r`` of ros2 run: 'imu/data:=/imu', or a mapping.
+    start, duration
+        Which part [s] of it; steps begin at rest there.
+    overrides
+        Parameters that count more than those.
+
+    Raises
+    ------
+    MotorError
+        If it cannot be read, or a parameter is wrong.
+
+    """
+    pairs = [f'{a}:={b}' for a, b in remap.items()] if isinstance(remap, Mapping) else remap
+    named = names(pairs)
+    opened = recording if isinstance(recording, Recording) else Recording(recording)
+    notes: list[str] = []
+    if parameters is None:
+        values, named, notes = guess(opened, named)
+    elif isinstance(parameters, Mapping):
+        values = dict(parameters)
+    else:
+        values = parameter_file.read(parameters, named.full_node)
+    made = Replay(
+        opened, _settings({**values, **(overrides or {})}, notes), named, by, start, duration
+    )
+    made.notes[:0] = notes
+    return made
+
+
+def _settings(values: Mapping[str, Any], notes: list[str]) -> Settings:
+    """Return settings as the node takes them from its parameters; what it warns of is noted."""
+    given = {
+        name: value
+        for name, value in values.items()
+        if name not in OF_RCLPY and not name.startswith('qos_overrides.')
+    }
+    motors = motor_names(given.get('motors', parameters(())['motors'].default))
+    for stranger in check_names(given, motors):
+        notes.append(f'parameter {stranger!r} is not one of ours: not used.')
+    chosen = settings(given)
+    notes += chosen.remarks
+    return chosen
