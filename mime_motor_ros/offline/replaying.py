@@ -18,8 +18,10 @@ from ..session import Outcome, Session
 from ..settings import check_names, motor_names, OF_RCLPY, parameters, Settings, settings
 from ..timeline import NANOSECONDS, nanoseconds
 from .feed import Feed, in_order
-from .guess import guess
+from .guess import guess, guess_log
+from .log import Log, LogFeed
 from .recording import Recording, RecordingError
+from .salvage import readable
 
 BY = ('receipt', 'stamp')
 
@@ -38,7 +40,7 @@ class Replay:
     settings : those of the node
     names : under which it has its topics
     session : behind each outcome as that step has left it
-    topics : recorded topics that are read, and the session's name for what comes on them
+    topics : recorded topics, or columns, that are read, and what for
     notes : what a user should know, one line each
     cut : one line that says where an unreadable rest begins, '' where all was read
     first_ns : the first time of the clock; 0 before it
@@ -48,7 +50,7 @@ class Replay:
 
     def __init__(
         self,
-        recording: Recording,
+        recording: Recording | Log,
         chosen: Settings,
         named: Names,
         by: str = 'receipt',
@@ -59,9 +61,13 @@ class Replay:
             raise ReplayError(f'by must be one of {", ".join(BY)}, got {by!r}.')
         self.recording, self.settings, self.names, self.by = recording, chosen, named, by
         self.session = Session(chosen)
-        self._feed = Feed(recording, chosen, named)
+        self._feed: Feed | LogFeed = (
+            LogFeed(recording, chosen)
+            if isinstance(recording, Log)
+            else Feed(recording, chosen, named)
+        )
         self.notes = list(self._feed.notes)
-        self.topics = {name: one.source for name, (_, one) in self._feed.topics.items()}
+        self.topics = self._feed.sources
         self.cut = ''
         self.first_ns = self.now_ns = 0
         self.stop: Callable[[], bool] = lambda: False
@@ -110,7 +116,8 @@ class Replay:
         try:
             yield from self._feed.arrived()
         except RecordingError as error:
-            self.cut = str(error)
+            came = max(0, self.now_ns - self.recording.start_ns) / NANOSECONDS
+            self.cut = f'{error} What came before, {came:.3f} s, is used.'
         self.cut = self.cut or self.recording.cut
 
     @property
@@ -130,7 +137,7 @@ class Replay:
 
 
 def replay(
-    recording: Recording | str | Path,
+    recording: Recording | Log | str | Path,
     parameters: Mapping[str, Any] | str | Path | None = None,
     *,
     by: str = 'receipt',
@@ -138,6 +145,7 @@ def replay(
     start: float = 0.0,
     duration: float | None = None,
     overrides: Mapping[str, Any] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Replay:
     """
     Return a recording as it goes through the session of a node, to be iterated over.
@@ -158,6 +166,8 @@ def replay(
         Which part [s] of it; steps begin at rest there.
     overrides
         Parameters that count more than those.
+    columns
+        Of a CSV file: names of inputs, and which of its columns are meant by them.
 
     Raises
     ------
@@ -167,18 +177,23 @@ def replay(
     """
     pairs = [f'{a}:={b}' for a, b in remap.items()] if isinstance(remap, Mapping) else remap
     named = names(pairs)
-    opened = recording if isinstance(recording, Recording) else Recording(recording)
+    opened = recording
+    if not isinstance(opened, (Recording, Log)):
+        is_log = Path(opened).suffix.lower() == '.csv'
+        opened = Log(opened, columns) if is_log else readable(opened)
     notes: list[str] = []
-    if parameters is None:
+    if parameters is None and isinstance(opened, Log):
+        values, notes = guess_log(opened)
+    elif parameters is None and isinstance(opened, Recording):
         values, named, notes = guess(opened, named)
-    elif isinstance(parameters, Mapping):
-        values = dict(parameters)
-    else:
+    elif isinstance(parameters, (str, Path)):
         values = parameter_file.read(parameters, named.full_node)
+    else:
+        values = dict(parameters or {})
     made = Replay(
         opened, _settings({**values, **(overrides or {})}, notes), named, by, start, duration
     )
-    made.notes[:0] = notes
+    made.notes[:0] = [*getattr(opened, 'notes', ()), *notes]
     return made
 
 

@@ -12,13 +12,13 @@ pytest.importorskip('rosbags', reason='needs the package rosbags')
 
 import filled  # noqa: E402
 from geometry_msgs.msg import InertiaStamped, TwistStamped, Vector3Stamped, WrenchStamped  # noqa: E402
+from mime_motor_ros.offline.recording import Recording  # noqa: E402
 from mime_motor_ros.timeline import Grid  # noqa: E402
 from offline import outcomes, values_for  # noqa: E402
 from player import Player  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.qos import QoSProfile  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
-from mime_motor_ros.offline.recording import Recording  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
