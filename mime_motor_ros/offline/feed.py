@@ -7,10 +7,9 @@ its way. Nothing is held but what one instant, or the reordering, needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import heapq
 from itertools import count
-from operator import attrgetter
 import struct
 from typing import Any, NamedTuple
 
@@ -182,13 +181,3 @@ class Feed:
                 yield Arrived(record.received_ns, turn, one.source, (), why)
             else:
                 yield Arrived(record.received_ns, turn, one.source, items)
-
-
-def in_order(arrived: Iterable[Arrived], by: str, settle: float) -> Iterator[Instant]:
-    """Return all inputs by instants, ``by`` receipt or stamp."""
-    records = arrived if by == 'receipt' else by_stamp(arrived)
-    turn: Callable[[Any], int] = attrgetter('turn')
-    for instant in instants(records, settle):
-        if len(instant.records) > 1:
-            instant = instant._replace(records=tuple(sorted(instant.records, key=turn)))
-        yield instant

@@ -8,6 +8,7 @@ A recording through the same session that the node runs: the same stamped inputs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from ..names import Names, names
 from ..session import Outcome, Session
 from ..settings import check_names, motor_names, OF_RCLPY, parameters, Settings, settings
 from ..timeline import NANOSECONDS, nanoseconds
-from .feed import Feed, in_order
+from .feed import Arrived, by_stamp, Feed, instants
 from .guess import guess, guess_log
 from .log import Log, LogFeed
 from .recording import Recording, RecordingError
 from .salvage import readable
 
 BY = ('receipt', 'stamp')
+_turn: Callable[[Arrived], int] = attrgetter('turn')
 
 
 class ReplayError(MotorError):
@@ -85,34 +87,51 @@ class Replay:
     def __iter__(self) -> Iterator[Outcome]:
         """Take the steps one by one."""
         session, settle = self.session, self.settings.settle
-        begin = end = None
-        for now_ns, records in in_order(self._arrived(), self.by, settle / NANOSECONDS):
-            if begin is None:
-                zero = self.recording.start_ns if self.by == 'receipt' else now_ns
-                begin = zero + self._start_ns
-                end = None if self._length_ns is None else begin + self._length_ns
-            if self.stop() or (end is not None and now_ns > end):
-                break
-            if now_ns < begin:
-                for one in records:
-                    for item in one.items:
-                        if getattr(item, 'static', False):  # latched: who starts later has it too
-                            session.take(item, 0)
-                continue
-            for one in records:
+        last_ns = 0
+        for now_ns, records in instants(self._in_span(), settle / NANOSECONDS):
+            if self.stop():
+                return
+            # A node looks at its topics in a fixed order.
+            for one in sorted(records, key=_turn) if len(records) > 1 else records:
                 if one.error:
                     session.counts[one.source, 'unreadable'] += 1
                     session.news.setdefault(f'{one.source} unreadable', one.error)
                 for item in one.items:
                     session.take(item, now_ns)
+            last_ns = now_ns if records else last_ns
             self.first_ns = self.first_ns or now_ns
             self.now_ns = now_ns
             yield from session.stepping(now_ns)
-        if self.now_ns:
-            self.now_ns += settle
+        if last_ns and self.now_ns < last_ns + settle:  # between two ticks
+            self.now_ns = last_ns + settle
             yield from session.stepping(self.now_ns)
 
-    def _arrived(self) -> Iterator[Any]:
+    def _in_span(self) -> Iterator[Arrived]:
+        """Give what arrived, in order, between start and end; what is latched before that too."""
+        end_ns = begin_ns = None
+        arrived = self._arrived()
+        for one in arrived if self.by == 'receipt' else by_stamp(arrived):
+            if begin_ns is None:
+                if self.by == 'stamp' and not one.received_ns:
+                    self._latch(one)  # static, before the first that has a stamp
+                    continue
+                zero = self.recording.start_ns if self.by == 'receipt' else one.received_ns
+                begin_ns = zero + self._start_ns
+                end_ns = None if self._length_ns is None else begin_ns + self._length_ns
+            if end_ns is not None and one.received_ns > end_ns:
+                return
+            if one.received_ns < begin_ns:
+                self._latch(one)
+            else:
+                yield one
+
+    def _latch(self, one: Arrived) -> None:
+        """Take static transforms before the clock begins: who starts later has them too."""
+        for item in one.items:
+            if getattr(item, 'static', False):
+                self.session.take(item, 0)
+
+    def _arrived(self) -> Iterator[Arrived]:
         try:
             yield from self._feed.arrived()
         except RecordingError as error:
