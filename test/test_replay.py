@@ -2,6 +2,7 @@
 
 import csv
 from itertools import pairwise
+import json
 from math import isnan
 import os
 from pathlib import Path
@@ -438,3 +439,34 @@ def test_a_command_is_nan_where_none_acts(tmp_path):
     numbers = dict(zip(columns(session.settings), row(outcome, session.session), strict=True))
     assert isnan(numbers['wheel.command'])
     assert numbers['wheel.torque_n_m'] == 0.0
+
+
+# --check
+
+
+@needs_recordings
+def test_the_check_finds_in_a_recording_what_it_would_find_live(run):
+    code, said, _ = run(SHARED / 'broad07_fast_rotation', '--check')
+    assert code == 0
+    assert said.startswith('motor_check for broad07_fast_rotation, 19.99')
+    assert 'nothing looks wrong' in said
+    assert 'they turn alike: correlation 0.99' in ' '.join(said.split())
+    code, said, _ = run(SHARED / 'jackal_sim_imu_odom', '--check', '--json')
+    assert code == 1
+    found = json.loads(said)
+    assert [x['subject'] for x in found['findings'] if x['level'] != 'ok'] == ['pose and rate']
+
+
+def test_a_check_of_a_recording_without_a_pose_says_so(tmp_path, run):
+    stamps = [START_NS + k * 10**7 for k in range(30)]
+    bag = write(tmp_path / 'bag', [('/imu/data', x, imu(x, (0.0, 0.0, 1.0))) for x in stamps])
+    code, said, _ = run(bag, '--check', '--params-file', ROOT / 'config' / 'motor.yaml')
+    assert code == 1
+    assert 'error' in said
+    assert 'would make no steps' in said
+
+
+def test_a_check_makes_nothing(tmp_path, run):
+    with pytest.raises(SystemExit) as left:
+        run(tmp_path, '--check', '--csv', tmp_path / 'a.csv')
+    assert left.value.code == 2

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import parameter_file
+from ..check.rehearsal import Received
 from ..errors import MotorError
 from ..names import Names, names
 from ..session import Outcome, Session
@@ -74,6 +75,7 @@ class Replay:
         self.first_ns = self.now_ns = 0
         self.stop: Callable[[], bool] = lambda: False
         """Asked at each instant: whether to end there."""
+        self._latched: list[Any] = []
         self._start_ns = nanoseconds(start)
         self._length_ns = None if duration is None else nanoseconds(duration)
 
@@ -129,7 +131,16 @@ class Replay:
         """Take static transforms before the clock begins: who starts later has them too."""
         for item in one.items:
             if getattr(item, 'static', False):
+                self._latched.append(item)
                 self.session.take(item, 0)
+
+    def received(self) -> Iterator[Received]:
+        """Give the inputs alone, in order: what ``motor_check`` judges. It reads them anew."""
+        for one in self._in_span():
+            items = [*self._latched, *one.items]
+            self._latched.clear()
+            for item in items:
+                yield Received(one.received_ns, item)
 
     def _arrived(self) -> Iterator[Arrived]:
         try:
