@@ -245,6 +245,7 @@ def test_the_bag_has_every_topic_at_the_rate_of_its_parameter(tmp_path, run):
         **{f'{own}/{name}': 50 for name in names},
         '/tf': 10,
         '/tf_static': 1,
+        '/diagnostics': 1,
     }
     latched = {topic.name for topic in made.topics if topic.transient_local}
     assert latched == {'/tf_static'}
@@ -273,6 +274,34 @@ def test_the_messages_of_the_bag_say_what_the_outcomes_say(tmp_path, run):
         assert list(joints.effort) == list(outcome.torques)
         (values,) = state.interface_values
         assert list(values.interface_names)[0] == 'effort'
+
+
+def test_the_bag_says_once_a_second_how_everything_is(tmp_path, run):
+    messages = []
+    for k in range(300):  # the pose ends after a second
+        stamp_ns = START_NS + k * 10**7
+        messages += [('/imu/data', stamp_ns, imu(stamp_ns, (0.0, 0.0, 1.0), 'base_link'))]
+        messages += [('/tf', stamp_ns, tf(stamp_ns, 'odom', 'base_link'))] * (k < 100)
+    bag, out = write(tmp_path / 'bag', messages), tmp_path / 'out'
+    assert run(bag, '--out', out, '-p', 'rate:=100.0')[0] == 0
+    said = [x.message for x in Recording(out).records(('/diagnostics',))]
+    assert [x.header.stamp.sec - START_NS // 10**9 for x in said] == [1, 2]
+    names = [one.name.removeprefix('motor: ') for one in said[0].status]
+    assert names == ['mount pose', 'mount rate', 'command', 'time', 'transforms', 'wheel']
+    levels = [[one.level for one in x.status] for x in said]
+    assert levels == [[0] * 6, [3, 0, 0, 0, 0, 0]]
+    first, last = said[0].status[1], said[1].status[0]
+    assert {x.key: x.value for x in first.values} == {
+        'source': 'imu',
+        'age (s)': '0.0000',
+        'rate (Hz)': '101.0',
+        'publishers': 'the recording',
+    }
+    assert last.message == (
+        "no pose of 'base_link' in 'odom' from /tf for 1.0 s: the mount pose is 1.010 s old. The "
+        'motors are held'
+    )
+    assert last.hardware_id == '/motor'
 
 
 def test_a_bag_that_was_made_can_be_replayed(tmp_path, run):

@@ -221,7 +221,7 @@ def _outputs(options: argparse.Namespace, made: Any) -> list[Any]:
     def bag(path: Any) -> Any:
         from .bag import Bag
 
-        return Bag(path, made.session, made.names)
+        return Bag(path, made)
 
     def table(name: str) -> Callable[[Any], Any]:
         from . import table

@@ -7,6 +7,7 @@ A recording through the same session that the node runs: the same stamped inputs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -75,6 +76,10 @@ class Replay:
         self.first_ns = self.now_ns = 0
         self.stop: Callable[[], bool] = lambda: False
         """Asked at each instant: whether to end there."""
+        self.each_second: Callable[[int], None] = lambda now_ns: None
+        """Called with the time of the first instant in each second that begins."""
+        self.received_by: Counter[str] = Counter()
+        """Messages by source, refused ones among them."""
         self._latched: list[Any] = []
         self._start_ns = nanoseconds(start)
         self._length_ns = None if duration is None else nanoseconds(duration)
@@ -98,12 +103,15 @@ class Replay:
                 if one.error:
                     session.counts[one.source, 'unreadable'] += 1
                     session.news.setdefault(f'{one.source} unreadable', one.error)
+                self.received_by[one.source] += 1
                 for item in one.items:
                     session.take(item, now_ns)
             last_ns = now_ns if records else last_ns
             self.first_ns = self.first_ns or now_ns
-            self.now_ns = now_ns
+            before_ns, self.now_ns = self.now_ns, now_ns
             yield from session.stepping(now_ns)
+            if before_ns and now_ns // NANOSECONDS != before_ns // NANOSECONDS:
+                self.each_second(now_ns)
         if last_ns and self.now_ns < last_ns + settle:  # between two ticks
             self.now_ns = last_ns + settle
             yield from session.stepping(self.now_ns)
