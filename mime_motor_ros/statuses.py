@@ -68,6 +68,14 @@ class Statuses:
         """Return who sends there what does not, and why."""
         return ()
 
+    def no_sender(self, topic: str, strangers: bool) -> str:
+        """Say that nobody sends on a topic, or nobody who fits."""
+        return f'{topic} has no publisher{" that fits" * strangers}'
+
+    def silence(self, senders: Sequence[str]) -> str:
+        """Say that those who send on a topic are silent."""
+        return f'{", ".join(senders)} publishes there, its QoS fits, and nothing comes'
+
     def foreign(self) -> Sequence[str]:
         """Return which of the motors' frames somebody else has published of late."""
         return ()
@@ -161,9 +169,9 @@ class Statuses:
         there = self._senders(topics)
         if not there:
             strangers = any(self.misfits(topic) for topic in topics)
-            why.insert(0, f'{topics[0]} has no publisher{" that fits" * strangers}')
+            why.insert(0, self.no_sender(topics[0], strangers))
         elif not self._new[source]:
-            why.append(f'{", ".join(there)} publishes there, its QoS fits, and nothing comes')
+            why.append(self.silence(there))
         if not why and source == 'tf':
             why.append(self._behind())
         why = why or ['its stamps are too old' if self._new[source] else 'nothing comes']

@@ -298,7 +298,7 @@ def test_the_bag_says_once_a_second_how_everything_is(tmp_path, run):
         'publishers': 'the recording',
     }
     assert last.message == (
-        "no pose of 'base_link' in 'odom' from /tf for 1.0 s: the mount pose is 1.010 s old. The "
+        "no pose of 'base_link' in 'odom' from /tf for 1.0 s: nothing more is recorded. The "
         'motors are held'
     )
     assert last.hardware_id == '/motor'

@@ -90,6 +90,14 @@ class Recorded(Statuses):
         """Return whether the recording has a topic."""
         return ('the recording',) if topic in self._made.topics else ()
 
+    def no_sender(self, topic: str, strangers: bool) -> str:
+        """Say that a topic was not recorded."""
+        return f'{topic} is not in the recording'
+
+    def silence(self, senders: Sequence[str]) -> str:
+        """Say that nothing was recorded for a while."""
+        return 'nothing more is recorded'
+
     def all(self, now_ns: int) -> list[Status]:
         """Return all that does not hang on a process."""
         session = self.session
