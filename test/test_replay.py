@@ -6,6 +6,7 @@ import json
 from math import isnan
 import os
 from pathlib import Path
+import re
 import signal
 import subprocess
 import sys
@@ -327,6 +328,22 @@ def test_what_is_there_already_is_kept_unless_one_says_so(tmp_path, run):
     assert len(table(out)) > 100
 
 
+def test_stamps_of_another_clock_than_that_of_the_recorder_are_told_with_the_remedy(tmp_path, run):
+    messages = []
+    for k in range(30):  # of a simulator: its stamps begin near 0
+        stamp_ns, now_ns = (k + 1) * 10**7, START_NS + k * 10**7
+        messages.append(('/tf', now_ns, tf(stamp_ns, 'odom', 'base_link')))
+        messages.append(('/imu/data', now_ns, imu(stamp_ns, (0.0, 0.0, 1.0), 'base_link')))
+    bag = write(tmp_path / 'bag', messages)
+    code, _, lines = run(bag)
+    assert code == 1
+    assert lines[-1].endswith(
+        '; its first stamp is -1599999999.990 s from its time of receipt, so take them by stamp '
+        '(--by stamp).'
+    )
+    assert run(bag, '--by', 'stamp')[0] == 0
+
+
 def test_a_wrong_parameter_is_one_line_and_nothing_is_made(tmp_path, run):
     bag, out = recorded(tmp_path / 'bag'), tmp_path / 'out.csv'
     code, _, lines = run(bag, '-p', 'wheel.inertia:=-1.0', '--csv', out)
@@ -499,3 +516,41 @@ def test_a_check_makes_nothing(tmp_path, run):
     with pytest.raises(SystemExit) as left:
         run(tmp_path, '--check', '--csv', tmp_path / 'a.csv')
     assert left.value.code == 2
+
+
+# the page
+
+
+def block(heading):
+    """Return the commands below a heading of the page."""
+    page = (ROOT / 'doc' / 'offline.md').read_text().split(f'\n## {heading}\n')[1]
+    return re.search(r'```sh\n(.*?)```', page, re.DOTALL)[1].splitlines()
+
+
+@needs_recordings
+@pytest.mark.parametrize('command', block('motor_replay'))
+def test_a_command_of_the_page_runs_as_it_stands(tmp_path, command):
+    environment = {**os.environ, 'DATA': str(SHARED), 'OUT': str(tmp_path)}
+    tools = tmp_path / 'bin'
+    tools.mkdir()
+    script = tools / 'motor_replay'
+    program = 'mime_motor_ros.offline.replay_command'
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {program} "$@"\n')
+    script.chmod(0o755)
+    environment['PATH'] = f'{tools}:{environment["PATH"]}'
+    done = subprocess.run(
+        command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert 'nothing looks wrong' in done.stdout or 'times real time' in done.stdout
+    made = {x.name for x in tmp_path.iterdir()} - {'bin'}
+    assert made == {x.split('/')[-1] for x in re.findall(r'\$OUT/\S+', command)}
+
+
+def test_every_column_of_the_table_is_on_the_page():
+    page = (ROOT / 'doc' / 'offline.md').read_text()
+    for name in columns(settings({'wheel.encoder.counts': 10})):
+        shown = re.sub(r'^wheel', '', name)
+        first = re.sub(r'_(y|z|qy|qz)(_|$)', r'_x\2', shown)
+        known = shown in page or first in page or shown.startswith(('reaction', 'mount_'))
+        assert known, name

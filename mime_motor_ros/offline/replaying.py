@@ -18,7 +18,15 @@ from ..check.rehearsal import Received
 from ..errors import MotorError
 from ..names import Names, names
 from ..session import Outcome, Session
-from ..settings import check_names, motor_names, OF_RCLPY, parameters, Settings, settings
+from ..settings import (
+    check_names,
+    LONGEST_GAP,
+    motor_names,
+    OF_RCLPY,
+    parameters,
+    Settings,
+    settings,
+)
 from ..timeline import NANOSECONDS, nanoseconds
 from .feed import Arrived, by_stamp, Feed, instants
 from .guess import guess, guess_log
@@ -81,6 +89,7 @@ class Replay:
         self.received_by: Counter[str] = Counter()
         """Messages by source, refused ones among them."""
         self._latched: list[Any] = []
+        self._offset_ns = 0
         self._start_ns = nanoseconds(start)
         self._length_ns = None if duration is None else nanoseconds(duration)
 
@@ -105,6 +114,8 @@ class Replay:
                     session.news.setdefault(f'{one.source} unreadable', one.error)
                 self.received_by[one.source] += 1
                 for item in one.items:
+                    if not self._offset_ns and (stamp := getattr(item, 'stamp', 0)):
+                        self._offset_ns = stamp - now_ns or 1
                     session.take(item, now_ns)
             last_ns = now_ns if records else last_ns
             self.first_ns = self.first_ns or now_ns
@@ -170,6 +181,11 @@ class Replay:
         reasons = [self.session.waiting]
         if self.refused:
             reasons.append(f'refused: {self.refused}')
+        if self.by == 'receipt' and abs(self._offset_ns) > LONGEST_GAP * NANOSECONDS:
+            reasons.append(
+                f'its first stamp is {self._offset_ns / NANOSECONDS:.3f} s from its time of '
+                'receipt, so take them by stamp (--by stamp)'
+            )
         name = self.recording.name
         return f'{name} gives no step: {"; ".join(x.rstrip(".") for x in reasons)}.'
 
