@@ -22,7 +22,7 @@ Rules, by the numbers used in the code and the tests:
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from math import atan2, inf, isfinite, sqrt
 from typing import Any, NamedTuple
@@ -138,6 +138,8 @@ class Outcome(NamedTuple):
     """Of each motor what its sensors tell; None without, or before the first sample."""
     told_ns: tuple[int, ...] = ()
     """Of each motor when that was measured [ns]; empty where no motor has sensors."""
+    commands: tuple[Setpoint | None, ...] = ()
+    """Of each motor the set point that acted; None without one, or where it was too old or off."""
 
     @property
     def torques(self) -> tuple[float, ...]:
@@ -519,18 +521,23 @@ class Session:
 
     def advance_to(self, now_ns: int, most: int | None = None) -> list[Outcome]:
         """Take the steps due by now, or the first ``most`` of them, and return them in order."""
+        return list(self.stepping(now_ns, most))
+
+    def stepping(self, now_ns: int, most: int | None = None) -> Iterator[Outcome]:
+        """Take these steps one by one: behind each the session is as that step has left it."""
         self._observe(now_ns)
         if not self._now:
             self.waiting = 'no clock yet'
-            return []
+            return
         horizon = self._now - self.settings.settle
-        made = []
+        made = 0
         if self.settings.step_on == 'imu':
             due = self._rate.waiting(horizon)
             for stamp in due[:most]:
                 outcome = self._step_between(self._rate.stamp, stamp)
                 if outcome:
-                    made.append(outcome)
+                    made += 1
+                    yield outcome
             if most is None or len(due) <= most:
                 self._miss_the_rate()
         else:
@@ -548,11 +555,11 @@ class Session:
                     self.grid.time_ns(tick - 1), self.grid.time_ns(tick), self.grid.dt
                 )
                 if outcome:
-                    made.append(outcome)
+                    made += 1
+                    yield outcome
             self._tick = max(self._tick, last)
-        self.caught_up += max(0, len(made) - 1)
+        self.caught_up += max(0, made - 1)
         self._advanced = self._now
-        return made
 
     def _observe(self, now_ns: int) -> None:
         """See how far time has come: its start, and whether it went back (rule 4)."""
@@ -646,11 +653,12 @@ class Session:
             return None
         mount, rate = moving
         timeout, enabled = self.settings.command_timeout, self.enabled
-        inputs, steps = [], []
+        setpoints, inputs, steps = [], [], []
         try:
             for i, motor in enumerate(self.motors):
                 stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
                 setpoint = motor.setpoint(stamp_ns, timeout) if enabled else None
+                setpoints.append(setpoint)
                 if motor.is_plain:
                     torque = setpoint.value if setpoint else 0.0
                     given = StepInputs(mount, rate, torque, stator, rotor)
@@ -689,6 +697,7 @@ class Session:
             self._idle or tuple(drives),
             self._untold or tuple([motor.measured for motor in self.motors]),
             () if self._untold else tuple([motor.told_ns for motor in self.motors]),
+            tuple(setpoints),
         )
 
     def _share(self, inputs: list[StepInputs], steps: list[Step], dt: float) -> bool:

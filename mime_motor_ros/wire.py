@@ -8,15 +8,19 @@ the layout stays that of ROS. Nothing of ROS is imported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from struct import Struct
+from typing import Any
 
 from .inputs import Imu, Transform
+from .model import Pose
 from .timeline import NANOSECONDS
 
 FRONT = 4  # bytes before the message itself, which say how it is encoded
 STAMP = 8  # bytes
 HEADERS = {order: Struct(order + 'iII') for order in '<>'}  # stamp, length of the frame id
+MARK = -1.0625e-301
+"""Where the numbers of a message begin. Behind lists ROS leaves some bytes that mean nothing."""
 LENGTHS = {order: Struct(order + 'I') for order in '<>'}
 POSES = {order: Struct(order + '7d') for order in '<>'}
 IMUS = {order: Struct(order + '25d') for order in '<>'}  # up to the covariance of the rate
@@ -29,7 +33,8 @@ class Template:
     Parameters
     ----------
     example
-        The message as ROS serializes it, its texts and lengths as they will always be.
+        The message as ROS serializes it, its texts and lengths as they will always be. Where it
+        has lists, MARK is the first of their numbers.
     numbers
         What stands at its end, as a format of ``struct``.
     stamped
@@ -39,7 +44,9 @@ class Template:
 
     def __init__(self, example: bytes, numbers: str, stamped: bool) -> None:
         order = _order(example)
-        end = len(example) - Struct(order + numbers).size
+        end = example.find(Struct(order + 'd').pack(MARK))
+        if end < 0:
+            end = len(example) - Struct(order + numbers).size
         text = example[FRONT + STAMP * stamped : end]
         self._constant = example[:FRONT], text
         self._pack = Struct(f'{order}{FRONT}s{"iI" * stamped}{len(text)}s{numbers}').pack
@@ -51,6 +58,50 @@ class Template:
         if self._stamped:
             return self._pack(front, *stamp, text, *numbers)
         return self._pack(front, text, *numbers)
+
+
+class TransformsTemplate:
+    """
+    A tf2_msgs/TFMessage of which only stamp and poses change.
+
+    ``example`` is the message as ROS serializes it, its frames as they will always be.
+    """
+
+    def __init__(self, example: bytes) -> None:
+        order = _order(example)
+        self._texts: list[bytes] = []
+        form, start, front = order, 0, FRONT + 4
+        for _, at in _each_transform(example):
+            self._texts += [example[start:front], example[front + STAMP : at]]
+            form += f'{front - start}siI{at - front - STAMP}s7d'
+            start = front = at + POSES[order].size
+        self._pack = Struct(form).pack
+
+    def filled(self, stamp: tuple[int, int], poses: Sequence[Pose]) -> bytes:
+        """Return the message with these poses, all stamped (seconds, nanoseconds)."""
+        numbers: list[Any] = []
+        texts = iter(self._texts)
+        for position, orientation in poses:
+            numbers += (next(texts), *stamp, next(texts), *position, *orientation)
+        return self._pack(*numbers)
+
+
+def lists_form(counts: Sequence[int]) -> str:
+    """
+    Return how lists of doubles stand at the end of a message, as a format of ``struct``.
+
+    From the first number on: the length of the first list that is not empty stands before it.
+    Each length is followed by a gap where a double would not begin at a multiple of 8.
+    """
+    first = next(i for i, count in enumerate(counts) if count)
+    form, size = '', 0
+    for i, count in enumerate(counts[first:]):
+        if i:
+            form, size = form + 'I', size + 4
+        if count:
+            form += f'{-size % 8}x{count}d'
+            size += -size % 8 + 8 * count
+    return form
 
 
 def imu(data: bytes) -> Imu:
@@ -87,10 +138,19 @@ def transforms(data: bytes, static: bool) -> list[Transform]:
         If the bytes are not such a message.
 
     """
-    order = _order(data)
-    header, length_of, pose_of = HEADERS[order], LENGTHS[order], POSES[order]
-    (count,) = length_of.unpack_from(data, FRONT)
     found: list[Transform] = []
+    pose_of = POSES[_order(data)]
+    for (stamp, parent, child), at in _each_transform(data):
+        x, y, z, *orientation = pose_of.unpack_from(data, at)
+        found.append(Transform(stamp, parent, child, (x, y, z), tuple(orientation), static))
+    return found
+
+
+def _each_transform(data: bytes) -> Iterator[tuple[tuple[int, str, str], int]]:
+    """Give stamp, parent and child of each transform of a TFMessage, and where its pose begins."""
+    order = _order(data)
+    header, length_of = HEADERS[order], LENGTHS[order]
+    (count,) = length_of.unpack_from(data, FRONT)
     at = FRONT + 4
     for _ in range(count):
         seconds, nanoseconds, length = header.unpack_from(data, at)
@@ -101,19 +161,8 @@ def transforms(data: bytes, static: bool) -> list[Transform]:
         at += 4
         child = _text(data, at, length)
         at = (at + length - FRONT + 7) // 8 * 8 + FRONT
-        x, y, z, *orientation = pose_of.unpack_from(data, at)
-        at += pose_of.size
-        found.append(
-            Transform(
-                seconds * NANOSECONDS + nanoseconds,
-                parent,
-                child,
-                (x, y, z),
-                tuple(orientation),
-                static,
-            )
-        )
-    return found
+        yield (seconds * NANOSECONDS + nanoseconds, parent, child), at
+        at += POSES[order].size
 
 
 def _text(data: bytes, start: int, length: int) -> str:

@@ -1050,7 +1050,7 @@ TURNING = ['broad07_fast_rotation', 'px4_auavx21_handheld', 'husky_imu_odom']
 def recorded():
     pytest.importorskip('rosbags', reason='needs the package rosbags')
     from mime_motor_ros import messages
-    from recording import guess_frames, IMU, Recording, TF
+    from mime_motor_ros.offline.recording import guess_frames, IMU, Recording, TF
 
     read = {}
 

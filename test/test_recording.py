@@ -7,7 +7,7 @@ import pytest
 
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs the package rosbags')
 
-from recording import guess_frames, Recording, RecordingError  # noqa: E402
+from mime_motor_ros.offline.recording import guess_frames, Recording, RecordingError  # noqa: E402
 from rosbags import interfaces, typesys  # noqa: E402
 
 STORE = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)

@@ -34,8 +34,8 @@ from mime_motor_ros.timeline import NANOSECONDS
 from pacing import instants, Pace, PlayError, ShownClock, SLOWEST, wait_for_readers
 
 if TYPE_CHECKING:
+    from mime_motor_ros.offline.recording import Recording
     from rclpy.node import Node
-    from recording import Recording
 
 LOOK_FOR_OTHERS = 0.5  # s; it takes some until all of a graph is known
 SILENT = 8.0  # s without diagnostics, which come every second
@@ -269,7 +269,7 @@ def settings_of(node: Node, motor_node: str, seconds: float, stop: Callable[[], 
 
 def recorded(recording: Recording, imu_topic: str, seconds: float) -> Iterator[Received]:
     """Return what a motor node reads of a recording: its transforms and one IMU."""
-    from recording import IMU, TF
+    from mime_motor_ros.offline.recording import IMU, TF
 
     end_ns = recording.start_ns + seconds * NANOSECONDS
     for record in recording.records():
@@ -477,7 +477,7 @@ def _open(options: argparse.Namespace) -> None:
     if options.bag is None:
         return
     try:
-        from recording import guess_frames, Recording
+        from mime_motor_ros.offline.recording import guess_frames, Recording
     except ImportError as error:
         raise PlayError(f'a recording needs the package rosbags ({error}).') from None
     options.bag = Recording(Path(options.bag))
@@ -565,7 +565,7 @@ def _run(node: Node, options: argparse.Namespace, stop: Stop) -> int:
 
 def _hint(options: argparse.Namespace, chosen: Settings) -> None:
     """Say it where the recording's mount is not that of the node, which then makes no steps."""
-    from recording import guess_frames
+    from mime_motor_ros.offline.recording import guess_frames
 
     frames = guess_frames(options.bag, options.imu_topic)
     if (frames.world, frames.mount) != (chosen.world_frame, chosen.mount_frame):

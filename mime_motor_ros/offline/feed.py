@@ -1,0 +1,183 @@
+"""
+From what was recorded to the inputs of a session, in one of two orders.
+
+By receipt: as a node sees them that is played the recording; by stamp: as if nothing had been on
+its way. Nothing is held but what one instant, or the reordering, needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+import heapq
+from itertools import count
+import struct
+from typing import Any, NamedTuple
+
+from ..inputs import Commands
+from ..names import Names
+from ..settings import Settings
+from ..subscriptions import MOST_BYTES, Subscription, subscriptions
+from ..timeline import NANOSECONDS
+from .recording import Recording, RecordingError
+
+TICK_NS = 10_000_000
+"""The longest time of a stream without a /clock: time goes on where nothing was received."""
+LONGEST_GAP_NS = 3600 * NANOSECONDS
+"""A longer time between two records is a step of the recorder's clock: none passes meanwhile."""
+TAIL = 1.0
+"""How far time goes on past the last record [s], so that what is held back is let go."""
+REORDERED = 4096
+"""Inputs that are looked ahead, by stamp: 4 s of a 1 kHz sensor."""
+MOUNT = ('imu', 'twist', 'odometry')
+UNREADABLE = (ValueError, OverflowError, struct.error, RecordingError)
+
+
+class Arrived(NamedTuple):
+    """What came at one time: the inputs of one message, or why it cannot be read."""
+
+    received_ns: int
+    turn: int
+    """Which of the topics it came on: a node looks at them in this order."""
+    source: str
+    items: Sequence[Any]
+    error: str = ''
+
+
+class Instant(NamedTuple):
+    """The records of one time; none at the ticks between."""
+
+    received_ns: int
+    records: tuple[Any, ...]
+
+
+def instants(records: Iterable[Any], tail: float = TAIL) -> Iterator[Instant]:
+    """
+    Return the records grouped by time of receipt, with empty ticks in every longer gap.
+
+    But not in one of more than an hour, as where the clock of a recorder was set.
+
+    Parameters
+    ----------
+    records
+        Anything with a ``received_ns``, in order.
+    tail
+        How long ticks go on after the last record [s].
+
+    """
+    group: list[Any] = []
+    for record in records:
+        if group and record.received_ns != group[0].received_ns:
+            yield Instant(group[0].received_ns, tuple(group))
+            if record.received_ns - group[0].received_ns <= LONGEST_GAP_NS:
+                yield from _ticks(group[0].received_ns, record.received_ns)
+            group = []
+        group.append(record)
+    if group:
+        last_ns = group[0].received_ns
+        yield Instant(last_ns, tuple(group))
+        yield from _ticks(last_ns, last_ns + round(tail * 1e9) + 1)
+
+
+def _ticks(after_ns: int, before_ns: int) -> Iterator[Instant]:
+    for tick_ns in range(after_ns + TICK_NS, before_ns, TICK_NS):
+        yield Instant(tick_ns, ())
+
+
+def by_stamp(arrived: Iterable[Arrived], ahead: int = REORDERED) -> Iterator[Arrived]:
+    """
+    Return the inputs in order of their stamps, one by one, the stamp as time of receipt.
+
+    Where two have one stamp the order is that of the topics, then that of the file. What has no
+    stamp takes the newest one before it. Static transforms hold at all times, and are handed on
+    at once. An input that is more than ``ahead`` behind others keeps its stamp and its place:
+    the session says that it is late, or old.
+    """
+    heap: list[tuple[int, int, int, Arrived]] = []
+    number = count()
+    newest = 0
+    now = 0
+    for one in arrived:
+        if one.error or not one.items:
+            yield one._replace(received_ns=now)
+            continue
+        for item in one.items:
+            single = one._replace(items=(item,))
+            if getattr(item, 'static', False):
+                yield single._replace(received_ns=now)
+                continue
+            stamp = 0 if type(item) is Commands else item.stamp
+            newest = max(newest, stamp)
+            heapq.heappush(heap, (stamp or newest, one.turn, next(number), single))
+        while len(heap) > ahead:
+            stamp, _, _, single = heapq.heappop(heap)
+            now = max(now, stamp)
+            yield single._replace(received_ns=now)
+    while heap:
+        stamp, _, _, single = heapq.heappop(heap)
+        now = max(now, stamp)
+        yield single._replace(received_ns=now)
+
+
+class Feed:
+    """
+    The inputs in a recording, for a node with these settings and names.
+
+    ``notes`` are what a user should know about that, one line each.
+
+    """
+
+    def __init__(self, recording: Recording, settings: Settings, names: Names) -> None:
+        self.recording = recording
+        self.notes: list[str] = []
+        self._topics: dict[str, tuple[int, Subscription]] = {}
+        self._types = {topic.name: topic.type for topic in recording.topics}
+        for turn, one in enumerate(subscriptions(settings)):
+            name = names.full(one.topic)
+            if (
+                name not in self._types
+                and one.source in MOUNT
+                and name == names.expanded(one.topic)
+            ):
+                name = self._only_one(one) or name
+            kind = self._types.get(name)
+            if kind == one.type:
+                self._topics[name] = turn, one
+            elif kind is not None:
+                self.notes.append(
+                    f'{name} is left out: it is a {kind} in the recording, and the motor reads '
+                    f'{one.type} there.'
+                )
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Return recorded topics that are read, and the session's name for what comes on them."""
+        return {name: one.source for name, (_, one) in self._topics.items()}
+
+    def _only_one(self, wanted: Subscription) -> str:
+        """Return the one topic of the type of an input; '' where there is none, or several."""
+        found = [name for name, kind in self._types.items() if kind == wanted.type]
+        if len(found) == 1:
+            self.notes.append(f'{found[0]} is read for {wanted.topic}.')
+            return found[0]
+        if found:
+            self.notes.append(
+                f'{wanted.topic} is not in the recording. Say which it is, as '
+                f'-r {wanted.topic}:={found[0]} (also {", ".join(found[1:])}).'
+            )
+        return ''
+
+    def arrived(self) -> Iterator[Arrived]:
+        """Read the inputs in order of receipt."""
+        if not self._topics:
+            return
+        for record in self.recording.records(tuple(self._topics)):
+            turn, one = self._topics[record.topic]
+            try:
+                if len(record.data) > MOST_BYTES:
+                    raise ValueError(f'{len(record.data)} bytes, more than {MOST_BYTES}')
+                items = one.read(record.data if one.of_bytes else record.message)
+            except UNREADABLE as error:
+                why = f'{record.topic}: a message cannot be read ({error}); not used'
+                yield Arrived(record.received_ns, turn, one.source, (), why)
+            else:
+                yield Arrived(record.received_ns, turn, one.source, items)
