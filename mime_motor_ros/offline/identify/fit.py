@@ -1,19 +1,18 @@
 """
-Least squares of rollouts against measurements: starts, noise, and the search itself.
+Least squares of rollouts against measurements: the residual, where to start, and the search.
 
-What a rollout misses adds up along it, so that its errors are no white noise. They are taken for
-an autoregressive series, of which the residual holds what is new in each sample.
+The error of the output is what is made small, robustly. What a rollout misses adds up along it,
+so its errors are no white noise: `confidence` reckons with that, the search need not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 from scipy.optimize import least_squares, lsq_linear
-from scipy.signal import lfilter
 
 from .logs import Array
 from .rolling import NAMES, Segment, Signals, simulated, torque
@@ -23,25 +22,7 @@ IN_LOG = ('inertia', 'torque_scale')
 NOT_NEGATIVE = ('damping', 'coulomb_friction', 'command_delay')
 ROBUST = 2.0
 """In standard deviations of the residual, where soft_l1 begins to bend."""
-MOST_ORDER = 12
 DEFAULTS = dict.fromkeys(NAMES, 0.0) | {'inertia': 1.0, 'torque_scale': 1.0}
-
-
-@dataclass(frozen=True)
-class Noise:
-    """How the residual is made of independent parts: e_i = (r_i - sum a_k r_(i-k)) / deviation."""
-
-    deviation: float = 1.0
-    of_first: float = 1.0
-    """Of r itself, of which the first samples of a segment have nothing before them."""
-    a: tuple[float, ...] = ()
-
-    def whitened(self, r: Array) -> Array:
-        """Return e of the residuals of one segment, along the first axis."""
-        p = len(self.a)
-        e = lfilter([1.0, *(-x for x in self.a)], [1.0], r, axis=0) / self.deviation
-        e[:p] = r[:p] / self.of_first
-        return np.asarray(e)
 
 
 @dataclass
@@ -58,7 +39,8 @@ class Problem:
     free: tuple[str, ...]
     known: Mapping[str, float]
     max_delay: float
-    noise: Noise = field(default_factory=Noise)
+    deviation: float = 1.0
+    """Of the residual, in the unit of what was measured."""
 
     def __post_init__(self) -> None:
         torques = np.concatenate([np.diff(s.impulse) / s.dt for s in self.signals])
@@ -66,6 +48,8 @@ class Problem:
         of_torque = float(np.std(torques)) or 1.0
         of_speed = float(np.abs(speeds).max()) or 1.0
         self.step = float(np.median(np.concatenate([s.dt for s in self.signals])))
+        measured = [_measured(self.signals[s.log], s) for s in self.segments]
+        self.size = float(np.std(np.concatenate(measured))) or 1.0
         self.scales = {
             'damping': of_torque / of_speed,
             'coulomb_friction': of_torque,
@@ -120,8 +104,8 @@ class Problem:
         return out
 
     def residual(self, x: Array) -> Array:
-        """Return the whitened residual of all segments, in standard deviations."""
-        return np.concatenate([self.noise.whitened(r) for r in self.raw(x)])
+        """Return the residual of all segments, in standard deviations."""
+        return np.concatenate(self.raw(x)) / self.deviation
 
     def jacobian(self, x: Array) -> Array:
         """Return the derivative of `residual`, of shape (n, len(x)), by differences."""
@@ -146,8 +130,8 @@ class Problem:
             if not one.of_speed:
                 J[:, column] = -1.0
                 column += 1
-            rows.append(self.noise.whitened(J))
-        return np.concatenate(rows)
+            rows.append(J)
+        return np.concatenate(rows) / self.deviation
 
 
 def _measured(one: Signals, s: Segment) -> Array:
@@ -206,37 +190,6 @@ def _balanced(
     return float(done.cost), {**fixed, **values, 'command_delay': delay}
 
 
-def noise_of(residuals: Sequence[Array], floor: float) -> Noise:
-    """
-    Return the noise that residuals look like, by segment; its order by Schwarz's criterion.
-
-    Deviations are robust ones, out of the median of the sizes; ``floor`` is the least.
-    """
-    joined = np.concatenate(residuals)
-    spread = _deviation(joined)
-    if spread <= floor:
-        return Noise(floor, floor)
-    clipped = [np.clip(r, -6.0 * spread, 6.0 * spread) for r in residuals]
-    n = len(joined)
-    best, chosen = np.inf, Noise(spread, spread)
-    most = min(MOST_ORDER, n // 40, min(len(r) for r in clipped) // 4)
-    for order in range(most + 1):
-        X, y = _lagged(clipped, most, order)
-        a = np.linalg.lstsq(X, y, rcond=None)[0] if order else np.zeros(0)
-        left = y - X @ a
-        score = len(y) * log(max(float(np.mean(left**2)), floor**2)) + order * log(len(y))
-        if score < best:
-            best = score
-            chosen = Noise(max(_deviation(left), floor), spread, tuple(a.tolist()))
-    return chosen
-
-
-def _lagged(series: Sequence[Array], most: int, order: int) -> tuple[Array, Array]:
-    X = [np.stack([r[most - k - 1 : len(r) - k - 1] for k in range(order)], axis=1)
-         if order else np.zeros((len(r) - most, 0)) for r in series]  # fmt: skip
-    return np.concatenate(X), np.concatenate([r[most:] for r in series])
-
-
 def _deviation(r: Array) -> float:
     """Return the standard deviation of what is normal among some values."""
     robust = 1.4826 * float(np.median(np.abs(r)))
@@ -244,38 +197,31 @@ def _deviation(r: Array) -> float:
     return robust if robust > 0.2 * float(np.std(r)) else float(np.std(r))
 
 
-def search(
-    problem: Problem,
-    guesses: Mapping[str, float],
-    goes_on: Callable[[], None] = lambda: None,
-) -> Array:
-    """
-    Return the vector that explains the measurements best.
-
-    ``goes_on`` is called between two evaluations; what it raises ends the search.
-    """
+def search(problem: Problem, guesses: Mapping[str, float]) -> Array:
+    """Return the vector that explains the measurements best."""
     low, high = problem.bounds()
 
     def fitted(x: Array, loss: str, most: int) -> tuple[float, Array]:
-        def fun(x: Array) -> Array:
-            goes_on()
-            return problem.residual(x)
-
-        inside = np.clip(x, low, high)
         done = least_squares(
-            fun, inside, problem.jacobian, (low, high), x_scale='jac', loss=loss,
-            f_scale=ROBUST if loss != 'linear' else 1.0,
-            ftol=1e-13, xtol=1e-13, gtol=1e-13, max_nfev=most,
-        )  # fmt: skip
+            problem.residual,
+            np.clip(x, low, high),
+            problem.jacobian,
+            (low, high),
+            x_scale='jac',
+            loss=loss,
+            f_scale=ROBUST,
+            ftol=1e-13,
+            xtol=1e-13,
+            gtol=1e-13,
+            max_nfev=most,
+        )
         return float(done.cost), done.x
 
-    size = float(np.std(np.concatenate([_measured(problem.signals[s.log], s)
-                                        for s in problem.segments]))) or 1.0  # fmt: skip
-    problem.noise = Noise(size, size)
+    problem.deviation = size = problem.size
     first = [fitted(problem.packed(v), 'linear', 12) for v in starts(problem, guesses)]
     _, x = min(first, key=lambda pair: pair[0])
     _, x = fitted(x, 'linear', 30)
     for _ in range(2):
-        problem.noise = noise_of(problem.raw(x), 1e-10 * size)
+        problem.deviation = max(_deviation(np.concatenate(problem.raw(x))), 1e-12 * size)
         _, x = fitted(x, 'soft_l1', 40)
     return x

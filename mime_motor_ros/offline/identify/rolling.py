@@ -16,7 +16,7 @@ import numpy as np
 from ...axial import Friction
 from ...model import MotorParameters, MotorState
 from ...rollout import rollout
-from .logs import Array, Log
+from .logs import Array, Log, RecordingError
 
 G = 9.80665
 NAMES = (
@@ -69,9 +69,17 @@ class Signals:
     """By how many steps the angle lies behind the row: see `simulated`."""
 
 
-def signals(log: Log, load_angle: float = 0.0, mount_arm: float = 0.0) -> Signals:
+def signals(
+    log: Log,
+    output: str = 'auto',
+    load_angle: float = 0.0,
+    mount_arm: float = 0.0,
+    has_positions: bool = True,
+) -> Signals:
     """
     Return what a rollout needs of a recording.
+
+    ``output``: `position`, `speed`, or `auto` for positions where ``has_positions``.
 
     ``load_angle`` [rad]: angle at which the mass hangs down. ``mount_arm`` [m]: distance of the
     axis from that about which the mount turns, in the direction in which the mount hangs at
@@ -83,6 +91,9 @@ def signals(log: Log, load_angle: float = 0.0, mount_arm: float = 0.0) -> Signal
     still = np.zeros(len(log))
     rate = still if log.mount_rate is None else log.mount_rate
     speed = np.gradient(log.position, log.time) if log.speed is None else log.speed  # type: ignore[arg-type]
+    of_speed = output == 'speed' or (output == 'auto' and not has_positions)
+    if log.position is None and not of_speed:
+        raise RecordingError(f'{log.name} must have positions to be held against, got none.')
     lever = None
     if log.position is not None:
         mount = still if log.mount_angle is None else log.mount_angle
@@ -100,8 +111,8 @@ def signals(log: Log, load_angle: float = 0.0, mount_arm: float = 0.0) -> Signal
         (float(torque[0]), float(torque[-1])),
         lever,
         rate[1:],
-        log.position if log.speed is None else log.speed,  # type: ignore[arg-type]
-        log.speed is not None,
+        speed if of_speed else log.position,  # type: ignore[arg-type]
+        of_speed,
         speed,
         0.0 if log.at_end else 0.5,
     )
@@ -135,11 +146,12 @@ def simulated(
     segment: Segment,
     sets: Sequence[Mapping[str, float]],
     starts: Sequence[tuple[float, float]],
+    speed: bool = False,
 ) -> Array:
     """
     Return what a segment would have measured, (M, n), with each of M parameter sets.
 
-    ``starts``: by set the angle [rad] and the speed against the stator [rad/s] at its first row.
+    ``speed``: of the speed, whatever was measured. ``starts``: by set the angle [rad] and the speed against the stator [rad/s] at its first row.
     The load acts at the recorded angle, which is known far better than it is simulated, so
     that errors do not grow as they would where a mass stands upright.
     """
@@ -147,19 +159,20 @@ def simulated(
     turning = one.turning[steps]
     before = turning[0] if segment.start == 0 else one.turning[segment.start - 1]
     commands, models, initial = [], [], []
-    for p, (angle, speed) in zip(sets, starts, strict=True):
+    for p, (angle, first) in zip(sets, starts, strict=True):
         acting = p['torque_scale'] * torque(one, p['command_delay'])[steps] + p['offset']
         if one.lever is not None and p['load']:
             acting = acting - p['load'] * one.lever[steps]
         commands.append(acting)
         dry = Friction(coulomb=p['coulomb_friction'])
         models.append(MotorParameters(p['inertia'], p['damping'], friction=dry))
-        initial.append(MotorState(angle, before + speed))
+        initial.append(MotorState(angle, before + first))
     rates = None
     if turning.any():
         rates = np.zeros((len(turning), 3))
         rates[:, 2] = turning
-    keep = ('speed',) if one.of_speed else ('angle', 'speed')
+    of_speed = speed or one.of_speed
+    keep = ('speed',) if of_speed else ('angle', 'speed')
     made = rollout(
         models,
         dt=one.dt[steps],
@@ -168,7 +181,7 @@ def simulated(
         mount_rate=rates,
         keep=keep,
     )
-    if one.of_speed:
+    if of_speed:
         return np.asarray(made['speed'])
     # The step moves the angle with the speed of its end; a shaft that was sampled moved with the
     # mean of both ends. Where the two begin is part of the fit.
