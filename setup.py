@@ -26,7 +26,7 @@ setup(
     maintainer='mime_motor_ros maintainers',
     maintainer_email='maintainers@example.org',
     license='Apache-2.0',
-    packages=[NAME, f'{NAME}.check'],
+    packages=[NAME, f'{NAME}.check', f'{NAME}.offline', f'{NAME}.offline.identify'],
     python_requires='>=3.10',
     install_requires=['setuptools'],
     extras_require={
@@ -48,6 +48,7 @@ setup(
             f'demo_mount = {NAME}.demo_mount:run',
             f'motor_table = {NAME}.table:run',
             f'motor_check = {NAME}.check.command:run',
+            f'motor_identify = {NAME}.offline.identify.command:run',
         ],
     },
 )

@@ -22,6 +22,10 @@ IN_LOG = ('inertia', 'torque_scale')
 NOT_NEGATIVE = ('damping', 'coulomb_friction', 'command_delay')
 ROBUST = 2.0
 """In standard deviations of the residual, where soft_l1 begins to bend."""
+WINDOWS = (0.01, 0.1, 0.4)
+"""[s], over which the momentum is balanced for a start."""
+MOST_STARTS = 4
+"""Of all starts, so many of the likeliest are searched from."""
 DEFAULTS = dict.fromkeys(NAMES, 0.0) | {'inertia': 1.0, 'torque_scale': 1.0}
 
 
@@ -82,6 +86,8 @@ class Problem:
         n = len(self.packed(DEFAULTS))
         low, high = np.full(n, -np.inf), np.full(n, np.inf)
         for i, name in enumerate(self.free):
+            if name in IN_LOG:
+                low[i], high[i] = -35.0, 35.0
             if name in NOT_NEGATIVE:
                 low[i] = 0.0
             if name == 'command_delay':
@@ -142,29 +148,34 @@ def starts(problem: Problem, guesses: Mapping[str, float]) -> list[dict[str, flo
     """
     Return parameter values to search from, likely ones first.
 
-    The balance of momentum over some steps is linear in all but the delay: it is solved for a
-    row of delays. What is guessed is taken as it is, with each of the best of them.
+    The balance of momentum over some time is linear in all but the delay: it is solved for a
+    row of delays, over short times and long, once with the noise in the torque and once in the
+    speed. A guess is joined to each of these.
     """
     delays = [problem.known.get('command_delay', 0.0)]
     if 'command_delay' in problem.free:
         n = min(61, int(problem.max_delay / problem.step) + 1)
         delays = list(np.linspace(0.0, problem.max_delay, n))
     fixed = {**DEFAULTS, **problem.known}
-    rated = sorted((_balanced(problem, d, fixed) for d in delays), key=lambda pair: pair[0])
-    made = [{**values, **guesses} for _, values in rated[:3]]
-    plain = [values for _, values in rated[:2]] if guesses else []
-    return made + plain
+    made = []
+    for seconds in WINDOWS:
+        for of_torque in (True, False):
+            rated = [_balanced(problem, d, fixed, seconds, of_torque) for d in delays]
+            made += [min(rated, key=lambda pair: pair[0])[1], rated[0][1]]
+    guessed = [{**values, **guesses} for values in made] if guesses else []
+    return guessed + made
 
 
 def _balanced(
-    problem: Problem, delay: float, fixed: Mapping[str, float]
+    problem: Problem, delay: float, fixed: Mapping[str, float], seconds: float, of_torque: bool
 ) -> tuple[float, dict[str, float]]:
     columns: dict[str, list[Array]] = {name: [] for name in NAMES if name != 'command_delay'}
     late = [torque(one, delay) for one in problem.signals]
     for s in problem.segments:
         one, steps = problem.signals[s.log], slice(s.start, s.stop - 1)
-        dt, v = one.dt[steps], 0.5 * (one.speed[s.start : s.stop - 1] + one.speed[s.start + 1 : s.stop])
-        h = min(max(10, round(0.01 / problem.step)), len(dt))
+        dt = one.dt[steps]
+        v = 0.5 * (one.speed[s.start : s.stop - 1] + one.speed[s.start + 1 : s.stop])
+        h = min(max(5, round(seconds / problem.step)), len(dt))
 
         def over(x: Array, dt: Array = dt, h: int = h) -> Array:
             total = np.concatenate([[0.0], np.cumsum(x * dt)])
@@ -180,6 +191,10 @@ def _balanced(
         columns['offset'].append(-over(np.ones_like(v)))
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     free = [name for name in problem.free if name in joined]
+    swapped = not of_torque and 'inertia' in free and 'torque_scale' not in free
+    if swapped:  # the inertia is taken as known and the scale looked for, then both divided
+        free = ['torque_scale' if name == 'inertia' else name for name in free]
+        fixed = {**fixed, 'inertia': 1.0}
     b = -sum(fixed[n] * column for n, column in joined.items() if n not in free)
     A = np.stack([joined[n] for n in free], axis=1)
     size = np.linalg.norm(A, axis=0)
@@ -187,6 +202,10 @@ def _balanced(
     low = [-np.inf if n in ('load', 'offset') else 1e-9 for n in free]
     done = lsq_linear(A / size, b, bounds=(low, np.inf))
     values = dict(zip(free, done.x / size, strict=True))
+    if swapped:
+        over = {**DEFAULTS, **problem.known}['torque_scale'] / values.pop('torque_scale')
+        values = {'inertia': over, **{n: v * over for n, v in values.items()}}
+        fixed = {**DEFAULTS, **problem.known}
     return float(done.cost), {**fixed, **values, 'command_delay': delay}
 
 
@@ -217,8 +236,12 @@ def search(problem: Problem, guesses: Mapping[str, float]) -> Array:
         )
         return float(done.cost), done.x
 
+    def costs(x: Array) -> float:
+        return float(np.sum(problem.residual(np.clip(x, low, high)) ** 2))
+
     problem.deviation = size = problem.size
-    first = [fitted(problem.packed(v), 'linear', 12) for v in starts(problem, guesses)]
+    tried = sorted((problem.packed(v) for v in starts(problem, guesses)), key=costs)
+    first = [fitted(x, 'linear', 12) for x in tried[:MOST_STARTS]]
     _, x = min(first, key=lambda pair: pair[0])
     _, x = fitted(x, 'linear', 30)
     for _ in range(2):

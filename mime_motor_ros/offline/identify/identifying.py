@@ -59,6 +59,7 @@ def identify(
     torque_limit: float = 0.0,
     load_angle: float = 0.0,
     mount_arm: float = 0.0,
+    of_current: bool = False,
 ) -> Identified:
     """
     Find the parameters of one motor with which its rollout gives what was measured.
@@ -84,6 +85,8 @@ def identify(
         Angle at which the load hangs down.
     mount_arm : [m]
         Distance of the axis from the one about which the mount turns; see `rolling.signals`.
+    of_current : bool
+        The torque of the logs is a current [A]: `torque_scale` is the torque constant [N m/A].
 
     Returns
     -------
@@ -111,7 +114,7 @@ def identify(
         raise ParameterError('logs', 'at least one recording', '[]')
     max_delay = max(max_delay, fixed.get('command_delay', 0.0))
     made = [signals(log, output, load_angle, mount_arm, _all(logs, 'position')) for log in logs]
-    free, notes = _told(logs, made, fixed)
+    free, notes = _told(logs, made, fixed, of_current)
     length = segment or (1.0 if made[0].of_speed else 4.0)
 
     out = [
@@ -174,7 +177,10 @@ def _rows(one: Signals, seconds: float) -> int:
 
 
 def _told(
-    logs: Sequence[Log], made: Sequence[Signals], fixed: Mapping[str, float]
+    logs: Sequence[Log],
+    made: Sequence[Signals],
+    fixed: Mapping[str, float],
+    of_current: bool,
 ) -> tuple[tuple[str, ...], list[Flag]]:
     """Return what can be searched for in recordings at all, and what not and why."""
     torques = np.concatenate([np.diff(one.impulse) / one.dt for one in made])
@@ -199,6 +205,11 @@ def _told(
             notes.append(Flag(code, (name,), text))
 
     if not (fixed.get('inertia') or fixed.get('load')):
+        if of_current and 'torque_scale' in free:
+            raise IdentifyError(
+                'Current and motion alone give inertia and friction over the torque constant. Give '
+                '--known torque_scale=... [N m/A], --known inertia=... or --known load=...'
+            )
         drop(
             'scale_fixed',
             'torque_scale',
