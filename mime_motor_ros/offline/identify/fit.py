@@ -20,7 +20,7 @@ from .rolling import NAMES, Segment, Signals, simulated, torque
 IN_LOG = ('inertia', 'torque_scale')
 """What is searched for by its logarithm; of the rest `damping` and others may end at 0."""
 NOT_NEGATIVE = ('damping', 'coulomb_friction', 'command_delay')
-ROBUST = 2.0
+ROBUST = 3.0
 """In standard deviations of the residual, where soft_l1 begins to bend."""
 WINDOWS = (0.01, 0.1, 0.4)
 """[s], over which the momentum is balanced for a start."""
