@@ -2,7 +2,7 @@
 
 from glob import glob
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
 NAME = 'mime_motor_ros'
 # What the programs at the desk import, where no ROS has brought it along.
@@ -26,7 +26,7 @@ setup(
     maintainer='mime_motor_ros maintainers',
     maintainer_email='maintainers@example.org',
     license='Apache-2.0',
-    packages=[NAME, f'{NAME}.check', f'{NAME}.offline'],
+    packages=find_packages(include=[NAME, f'{NAME}.*']),
     python_requires='>=3.10',
     install_requires=['setuptools'],
     extras_require={
@@ -49,6 +49,7 @@ setup(
             f'motor_table = {NAME}.table:run',
             f'motor_check = {NAME}.check.command:run',
             f'motor_replay = {NAME}.offline.replay_command:run',
+            f'motor_identify = {NAME}.offline.identify.command:run',
         ],
     },
 )

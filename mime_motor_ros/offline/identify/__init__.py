@@ -1,0 +1,6 @@
+"""The parameters of a motor out of recordings: `identify`, and the program motor_identify."""
+
+from .identifying import Identified, identify, IdentifyError
+from .logs import Log, read, RecordingError
+
+__all__ = ['Identified', 'IdentifyError', 'Log', 'RecordingError', 'identify', 'read']
