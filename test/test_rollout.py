@@ -1,0 +1,275 @@
+"""Whole rollouts against the same steps taken one by one, and what is refused."""
+
+from math import nan, pi, sin
+
+from mime_motor_ros.axial import Friction, Gear
+from mime_motor_ros.drive import after, Armature, at_rest, Drive, Gains, MODES, Setpoint, wanted
+from mime_motor_ros.errors import MotorError, ParameterError
+from mime_motor_ros.imbalance import Imbalance
+from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
+from mime_motor_ros.rollout import rollout, RolloutMotor, WIDTHS
+from mime_motor_ros.sensing import Encoder, Reading, sense, Sensors, Tachometer, TorqueSensor
+import numpy as np
+import pytest
+
+N = 50
+WHEEL = MotorParameters(1e-3, 1e-4)
+SKEW = MotorParameters(
+    0.02,
+    0.03,
+    (0.0, 0.6, 0.8),
+    (0.005, 0.0, 0.0, -0.0032, 0.0024, -0.0018),
+    Pose((0.3, -0.2, 0.1), (0.5, -0.5, 0.1, 0.7)),
+)
+ROUGH = MotorParameters(1e-3, 1e-4, friction=Friction(2e-3, 3e-3, 0.5, 1e-6, 1e-8))
+GEARED = MotorParameters(1e-3, 1e-4, friction=Friction(1e-3), gear=Gear(5.0, 1e-5))
+SHAKING = MotorParameters(
+    1e-3, 1e-4, imbalance=Imbalance(1e-5, (1.0, 0.0, 0.0), 1e-7, (0.0, 1.0, 0.0))
+)
+ARMATURE = Armature(0.5, 0.02, 0.02, 1e-3, 0.9, 24.0, 5.0)
+
+
+def moving(n=N):
+    """Return poses, angular velocities and loads of a tumbling mount."""
+    t = np.arange(n)[:, None] * 1e-3
+    turns = np.hstack([np.sin(3.0 * t), np.cos(2.0 * t), 0.3 + 0.0 * t, 1.0 + 0.5 * np.sin(t)])
+    turns /= np.linalg.norm(turns, axis=1)[:, None]
+    positions = np.hstack([t, 2.0 * t, np.cos(t)])
+    rates = np.hstack([np.sin(5.0 * t), 1.0 + t, np.cos(7.0 * t)])
+    loads = 1e-3 * np.sin(np.arange(1, 13) * (1.0 + 40.0 * t))
+    return np.hstack([positions, turns]), rates, loads
+
+
+def one_by_one(motor, dt, command, mount, rates, loads, start=None):
+    """Return the steps of a motor as a session takes them: step, drive and reading."""
+    model, drive, sensors = motor
+    state, drove, reading = start or MotorState(), at_rest(drive), Reading()
+    drive_spin, made = None, []
+    for i in range(len(command)):
+        pose = Pose(tuple(mount[i, :3].tolist()), tuple(mount[i, 3:].tolist()))
+        rate = tuple(rates[i].tolist())
+        on = loads[i].tolist()
+        stator = Wrench(tuple(on[:3]), tuple(on[3:6]))
+        rotor = Wrench(tuple(on[6:9]), tuple(on[9:]))
+        if drive.is_plain and not model.gear.inertia:
+            torque = 0.0 if np.isnan(command[i]) else float(command[i])
+            step = advance(model, state, StepInputs(pose, rate, torque, stator, rotor), dt)
+        else:
+            plain = advance(model, state, StepInputs(pose, rate), dt)  # for the axis
+            axis = np.array(plain.momentum) / np.linalg.norm(plain.momentum)
+            axis *= np.sign(plain.state.spin)
+            about = float(axis @ rates[i])
+            speed = state.spin - about
+            if drive_spin is None:
+                drive_spin = about + model.gear.ratio * speed
+            setpoint = None if np.isnan(command[i]) else Setpoint(float(command[i]))
+            law = wanted(drive, drove, setpoint, state.angle, speed, dt)
+            given = StepInputs(pose, rate, 0.0, stator, rotor, law.bounded, drive_spin)
+            step = advance(model, state, given, dt)
+            drove = after(
+                drive, drove, law, step.torque, step.state.angle, step.relative_speed, dt
+            )
+            drive_spin = step.drive_spin
+        state = step.state
+        measured, reading = sense(
+            sensors, reading, state.angle, step.relative_speed, step.torque, dt
+        )
+        made.append((step, drove, measured))
+    return made
+
+
+def numbers(name, step, drove, measured):
+    """Return what is kept of one step under a name."""
+    if name.startswith('measured_'):
+        value = getattr(measured, name.removeprefix('measured_'))
+        return nan if value is None else value
+    if name in ('current', 'voltage', 'temperature'):
+        return getattr(drove, name)
+    if name in ('angle', 'spin'):
+        return getattr(step.state, name)
+    if name in ('reaction', 'mount_wrench', 'rotor'):
+        return np.concatenate(getattr(step, name))
+    return {
+        'limits': drove.active,
+        'speed': step.relative_speed,
+        'torque': step.torque,
+        'friction_torque': step.friction_torque,
+        'load_torque': step.load_torque,
+        'momentum': step.momentum,
+    }[name]
+
+
+MOTORS = {
+    'plain': RolloutMotor(WHEEL),
+    'asymmetric': RolloutMotor(SKEW),
+    'rough': RolloutMotor(ROUGH),
+    'geared': RolloutMotor(GEARED),
+    'shaking': RolloutMotor(SHAKING),
+    'measured': RolloutMotor(
+        WHEEL,
+        sensors=Sensors(
+            Encoder(4096), Tachometer(0.1, 0.2, 50.0, 0.01), TorqueSensor(1e-3, 0.0, 100.0), 7, 'a'
+        ),
+    ),
+} | {
+    f'drive {mode}': RolloutMotor(
+        ROUGH,
+        Drive(
+            mode,
+            Gains(0.05, 0.5),
+            Gains(0.2, 0.5, 0.01),
+            ARMATURE,
+            torque_limit=0.04,
+            slew_rate=20.0,
+            speed_limit=3.0,
+            power_limit=0.05,
+        ),
+    )
+    for mode in MODES
+}
+
+
+def commands(motor):
+    """Return commands that come, stop and change sign."""
+    size = {'torque': 0.02, 'voltage': 12.0, 'damper': 0.5}.get(motor.drive.mode, 4.0)
+    values = size * np.sin(np.arange(N) / 8.0)
+    values[20:25] = nan
+    return values
+
+
+@pytest.mark.parametrize('name', MOTORS)
+def test_all_that_is_kept_is_what_single_steps_give(name):
+    motor, start = MOTORS[name], MotorState(0.3, 2.0)
+    mount, rates, loads = moving()
+    made = rollout(
+        motor,
+        dt=1e-3,
+        command=commands(motor),
+        initial=start,
+        mount=mount,
+        mount_rate=rates,
+        loads=loads,
+        keep=tuple(WIDTHS),
+    )
+    single = one_by_one(motor, 1e-3, commands(motor), mount, rates, loads, start)
+    for kept in WIDTHS:
+        right = np.array([numbers(kept, *step) for step in single], dtype=float)
+        assert made[kept].shape == (1, *right.shape)
+        assert made[kept][0] == pytest.approx(right, rel=1e-11, abs=1e-13, nan_ok=True), kept
+
+
+def test_the_bare_rotor_is_the_closed_form():
+    made = rollout(WHEEL, dt=1e-3, command=np.full(N, 0.01))
+    k = np.arange(1, N + 1)
+    final = 0.01 / 1e-4
+    right = final * (1.0 - (1.0 / (1.0 + 1e-3 * 1e-4 / 1e-3)) ** k)
+    assert made['spin'][0] == pytest.approx(right, rel=1e-12)
+    assert list(made) == ['angle', 'spin']
+    assert len(made) == 2
+
+
+def test_motors_are_those_alone_whatever_they_are_beside():
+    motors = [WHEEL, RolloutMotor(ROUGH), MOTORS['drive velocity']]
+    command = np.random.default_rng(3).normal(size=(3, N))
+    mount, rates, loads = moving()
+    each = np.stack([loads, 2.0 * loads, -loads])
+    states = [MotorState(), MotorState(1.0, 2.0), MotorState(0.0, -3.0)]
+    given = {'dt': 1e-3, 'mount': mount, 'mount_rate': rates}
+    made = rollout(motors, command=command, loads=each, initial=states, **given)
+    for m, motor in enumerate(motors):
+        alone = rollout(motor, command=command[m], loads=each[m], initial=states[m], **given)
+        for name in made:
+            assert np.array_equal(made[name][m], alone[name][0])
+
+
+@pytest.mark.parametrize('name', MOTORS)
+def test_two_halves_are_the_whole(name):
+    motor = MOTORS[name]
+    mount, rates, loads = moving()
+    dt = np.linspace(1e-3, 2e-3, N)
+    keep = ('angle', 'spin', 'torque', 'temperature', 'measured_speed')
+
+    def part(cut, initial):
+        return rollout(
+            motor,
+            dt=dt[cut],
+            command=commands(motor)[cut],
+            mount=mount[cut],
+            mount_rate=rates[cut],
+            loads=loads[cut],
+            initial=initial,
+            keep=keep,
+        )
+
+    whole, first = part(slice(None), None), part(slice(0, 22), None)
+    second = part(slice(22, None), first.state)
+    assert second.state == whole.state
+    for kept in keep:
+        both = np.concatenate([first[kept], second[kept]], axis=1)
+        assert np.array_equal(both, whole[kept], equal_nan=True)
+
+
+def test_of_every_third_step_the_first_is_kept():
+    given = {'dt': 1e-3, 'command': np.sin(np.arange(N)), 'keep': ('angle', 'momentum')}
+    all_of_them, some = rollout(WHEEL, **given), rollout(WHEEL, every=3, **given)
+    assert some['angle'].shape == (1, 17)
+    for name in some:
+        assert np.array_equal(some[name], all_of_them[name][:, ::3])
+
+
+def test_gravity_is_a_load_about_the_axis_by_the_angle():
+    made = rollout(
+        [WHEEL, WHEEL],
+        dt=1e-3,
+        command=np.zeros(N),
+        initial=MotorState(0.4),
+        gravity=([0.02, 0.0], pi / 2.0),
+        keep=('angle', 'load_torque'),
+    )
+    before = np.concatenate([[0.4], made['angle'][0, :-1]])
+    right = [-0.02 * sin(angle - pi / 2.0) for angle in before]
+    assert made['load_torque'][0] == pytest.approx(right, rel=1e-12)
+    assert not made['load_torque'][1].any()
+
+
+@pytest.mark.parametrize(
+    ('wrong', 'line'),
+    [
+        ({'dt': 0.0}, r'dt must be finite and > 0 s, a number or of shape \(4,\), got 0.0.'),
+        ({'dt': [1.0, 1.0]}, r'dt must be .*, got shape \(2,\)\.'),
+        (
+            {'command': np.zeros((3, 4))},
+            r'command must be .* \(1, N\), N >= 1, got shape \(3, 4\)',
+        ),
+        ({'command': [0.0, np.inf, 0.0, 0.0]}, 'command must be .*, not all finite'),
+        ({'command': 'fast'}, 'command must be numbers, got str'),
+        ({'mount': np.zeros((4, 7))}, 'mount must be poses with quaternions of length 1, got len'),
+        ({'mount': np.zeros((4, 6))}, r'mount must be None or finite .* \(4, 7\) \[x y z'),
+        ({'mount_rate': np.full((4, 3), nan)}, r'mount_rate must be .*, not all finite'),
+        ({'loads': np.zeros((2, 4, 12))}, r'loads must be .* \(4, 12\) or \(1, 4, 12\) \[N'),
+        ({'gravity': 3.0}, r'gravity must be None or \(moment'),
+        ({'gravity': ([1.0, 2.0], 0.0)}, r'gravity must be .*, got shape \(2,\) and shape \(\)'),
+        ({'keep': 'spin'}, "keep must be names of angle, spin, .*, got 'spin'"),
+        ({'keep': ('spin', 'omega')}, "keep must be names of .*, got 'omega'"),
+        ({'every': 0}, 'every must be a whole number >= 1, got 0'),
+        ({'threads': 0}, 'threads must be None or a whole number >= 1, got 0'),
+        ({'initial': [MotorState()] * 2}, 'initial must be None, .* sequence of 1 of them, got 2'),
+        ({'initial': MotorState(nan)}, 'initial must be finite, got'),
+    ],
+)
+def test_what_breaks_a_rule_is_one_line(wrong, line):
+    with pytest.raises(ParameterError, match=line) as caught:
+        rollout(WHEEL, **{'dt': 1e-3, 'command': np.zeros(4), **wrong})
+    assert '\n' not in str(caught.value)
+
+
+def test_something_that_is_no_motor_is_refused():
+    with pytest.raises(ParameterError, match='motors must be a RolloutMotor or MotorParameters'):
+        rollout([3.0], dt=1e-3, command=np.zeros(4))
+    with pytest.raises(ParameterError, match='motors must be .* at least one of them, got list'):
+        rollout([], dt=1e-3, command=np.zeros(4))
+
+
+def test_numbers_beyond_computing_are_told_with_the_motor():
+    with pytest.raises(MotorError, match='The numbers of motor 1 grow beyond computing'):
+        rollout([WHEEL, WHEEL], dt=1e3, command=np.array([[0.0] * 9, [1e307] * 9]))
