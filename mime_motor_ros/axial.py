@@ -156,6 +156,18 @@ def turn(law: Law, friction: float, c: float, inertia: float, momentum: float, d
         Length of the step [s].
 
     """
+    turned = _turned(law, friction, c, inertia, momentum, dt)
+    if abs(turned.torque * turned.speed) > law.power:
+        sign, D = copysign(1.0, turned.torque), inertia + dt * c
+        tau = _of_power(law.power, sign, momentum, friction, D, dt)
+        return _turned(Law(tau, 0.0, -inf, inf, inf), friction, c, inertia, momentum, dt)
+    return turned
+
+
+def _turned(
+    law: Law, friction: float, c: float, inertia: float, momentum: float, dt: float
+) -> Turn:
+    """Return what `turn` does, whatever the power is."""
     gain = dt / (inertia + dt * c)
     free = momentum / (inertia + dt * c)
     at_rest = min(max(law.torque, law.low), law.high)
@@ -169,9 +181,6 @@ def turn(law: Law, friction: float, c: float, inertia: float, momentum: float, d
     # The speed follows from the torque, so that both belong together however stiff the law is.
     tau = min(max((law.torque - law.slope * free) / stiff, law.low), law.high)
     speed = free + gain * tau
-    if abs(tau * speed) > law.power:
-        tau = _of_power(law.power, copysign(1.0, tau), momentum, friction, inertia + dt * c, dt)
-        return turn(Law(tau), friction, c, inertia, momentum, dt)
     return Turn(speed, tau, -copysign(friction, start) - c * speed)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
+from .drive import Active
 from .errors import shortened
 from .figures import quantile
 from .graph import NOBODY, Peers, readers, senders
@@ -353,7 +354,7 @@ class Diagnostics:
         kinetic = 0.5 * motor.model.inertia * state.spin * state.spin  # what rounding goes with
         turned = energy.turned_over + kinetic
         level, text = OK, f'{state.spin:.6g} rad/s'
-        active = session.drives[index].active
+        active = Active(session.drives[index].active)
         if active:
             text += f', limited: {active.words}'
         faults = [

@@ -9,17 +9,18 @@ speed, power, and at last the limit that all motors of a mount share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntFlag
 from functools import cached_property
-from math import inf, sqrt
+from math import inf, isnan, nan, sqrt
 from typing import NamedTuple
 
 from .axial import Law
 from .errors import not_negative, ParameterError, positive
-from .winding import NO_WINDING, Winding
+from .winding import derating, NO_WINDING, resistance, temperature_after, Winding
 
 MODES = ('torque', 'velocity', 'position', 'integrated_velocity', 'voltage', 'damper')
+TORQUE, VELOCITY, POSITION, INTEGRATED, VOLTAGE, DAMPER = range(6)  # their numbers
 
 
 class Active(IntFlag):
@@ -43,8 +44,26 @@ class Active(IntFlag):
         return ', '.join(str(one.name).lower().replace('_', ' ') for one in Active if one in self)
 
 
-DERATED = Active.TORQUE_LIMIT | Active.CURRENT_LIMIT
+# As plain numbers, which is what a step counts with: a flag takes 0.3 us to be joined to another.
+(
+    COMMAND_RANGE,
+    DEAD_ZONE,
+    SLEW_RATE,
+    TORQUE_LIMIT,
+    CURRENT_LIMIT,
+    SUPPLY_VOLTAGE,
+    SPEED_LIMIT,
+    POWER_LIMIT,
+    MOUNT_TORQUE_LIMIT,
+    GROUP_OFF,
+    WINDING_TEMPERATURE,
+) = map(int, Active)
+DERATED = TORQUE_LIMIT | CURRENT_LIMIT
 """The limits of which a warm winding leaves less."""
+BOUNDING = (SLEW_RATE, TORQUE_LIMIT, CURRENT_LIMIT, SPEED_LIMIT, POWER_LIMIT)
+"""The limits that are bounds of the torque, in the order in which they are applied."""
+UNBOUNDED = (-inf, inf)
+UNUSED_TEMPERATURE = NO_WINDING.ambient
 
 
 class Gains(NamedTuple):
@@ -94,10 +113,15 @@ class Armature:
             rule = '> 0 ohm: without it the current of a held voltage would grow for ever'
             raise ParameterError('resistance', rule, self.resistance)
 
-    def torque_over_current(self, ratio: float, drives: bool) -> float:
-        """Return n eta Kt [N m/A] while it drives, and n Kt / eta while it brakes."""
-        share = self.efficiency if drives else 1.0 / self.efficiency
-        return ratio * self.torque_constant * share
+
+NO_ARMATURE = Armature(1.0, 1.0, 0.0)
+"""In the place of one; it limits nothing."""
+
+
+def torque_over_current(armature: Armature, ratio: float, drives: bool) -> float:
+    """Return n eta Kt [N m/A] while it drives, and n Kt / eta while it brakes."""
+    share = armature.efficiency if drives else 1.0 / armature.efficiency
+    return ratio * armature.torque_constant * share
 
 
 def from_datasheet(
@@ -172,6 +196,11 @@ class Drive:
     speed_limit: float = inf
     power_limit: float = inf
     winding: Winding = NO_WINDING
+    number: int = field(init=False, repr=False, compare=False)
+    """Of the mode."""
+    has_armature: bool = field(init=False, repr=False, compare=False)
+    circuit: Armature = field(init=False, repr=False, compare=False)
+    """The armature, or what stands for none."""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -189,6 +218,13 @@ class Drive:
             rule = '0 deg C (none) without a limit of torque or current that it could make smaller'
             hint = 'Give limit.torque or voltage.current_limit.'
             raise ParameterError('winding.limit', rule, self.winding.limit, hint)
+        derived: tuple[tuple[str, object], ...] = (
+            ('number', MODES.index(self.mode)),
+            ('has_armature', self.armature is not None),
+            ('circuit', NO_ARMATURE if self.armature is None else self.armature),
+        )
+        for name, of_it in derived:
+            object.__setattr__(self, name, of_it)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -231,16 +267,17 @@ class DriveState(NamedTuple):
 
     integral: float = 0.0
     """Of the gains [N m]."""
-    target: float | None = None
-    """Of an integrated velocity [rad]; None: where the rotor is."""
+    target: float = nan
+    """Of an integrated velocity [rad]; NaN: where the rotor is."""
     current: float = 0.0
     """i [A]."""
     torque: float = 0.0
     """tau of the step before [N m]."""
     voltage: float = 0.0
     """V of the step before [V]."""
-    active: Active = Active(0)
-    temperature: float = NO_WINDING.ambient
+    active: int = 0
+    """The limits that act: `Active`, as a number."""
+    temperature: float = UNUSED_TEMPERATURE
     """Of the winding [deg C]."""
 
 
@@ -249,17 +286,27 @@ def at_rest(drive: Drive) -> DriveState:
     return DriveState(temperature=drive.winding.ambient)
 
 
+Bound = tuple[float, float]
+Bounds = tuple[Bound, Bound, Bound, Bound, Bound]
+"""Low and high [N m], in the order of BOUNDING."""
+
+
 class Wanted(NamedTuple):
     """The law of one step, before and with its limits, and what it was made of."""
 
     free: Law
     bounded: Law
-    setpoint: Setpoint | None
-    target: float | None
-    bounds: tuple[tuple[Active, float, float], ...]
-    active: Active
+    setpoint: Setpoint
+    """Its value is NaN where the drive is off."""
+    target: float
+    """Of an angle [rad]; NaN in the other modes."""
+    bounds: Bounds
+    active: int
     k: float
     """tau over i [N m/A] of an armature, 0 without."""
+
+
+OFF = Wanted(Law(0.0), Law(0.0), Setpoint(nan), nan, (UNBOUNDED,) * 5, 0, 0.0)
 
 
 def wanted(
@@ -276,88 +323,89 @@ def wanted(
     ``angle`` [rad] and ``speed`` [rad/s] are against the stator, at the beginning of the step.
     """
     if setpoint is None:
-        off = Law(0.0)
-        return Wanted(off, off, None, None, (), Active(0), 0.0)
-    active = Active(0)
+        return OFF
+    value, active = setpoint.value, 0
     most = drive.command_limit
-    if drive.mode == 'voltage' and drive.armature is not None:
-        if abs(setpoint.value) > drive.armature.supply:
-            active |= Active.SUPPLY_VOLTAGE
-        most = min(most, drive.armature.supply)
-    if abs(setpoint.value) > most:
-        if abs(setpoint.value) > drive.command_limit:
-            active |= Active.COMMAND_RANGE
-        setpoint = setpoint._replace(value=min(max(setpoint.value, -most), most))
-    if drive.mode == 'damper' and setpoint.value < 0.0:  # it would drive
-        setpoint, active = setpoint._replace(value=0.0), active | Active.COMMAND_RANGE
-    free, target, k = _law(drive, state, setpoint, angle, speed, dt)
-    tau = free.torque - free.slope * speed
+    if drive.number == VOLTAGE:
+        if abs(value) > drive.circuit.supply:
+            active |= SUPPLY_VOLTAGE
+        most = min(most, drive.circuit.supply)
+    if abs(value) > most:
+        if abs(value) > drive.command_limit:
+            active |= COMMAND_RANGE
+        value = min(max(value, -most), most)
+    if drive.number == DAMPER and value < 0.0:  # it would drive
+        value, active = 0.0, active | COMMAND_RANGE
+    within = Setpoint(value, setpoint.velocity, setpoint.torque)
+    torque, slope, target, k = _law(drive, state, within, angle, speed, dt)
+    tau = torque - slope * speed
     if drive.dead_zone and abs(tau) < drive.dead_zone:
-        free, active = Law(0.0), active | Active.DEAD_ZONE
-    if drive.armature is not None and not k:
-        k = drive.armature.torque_over_current(drive.ratio, tau * speed >= 0.0)
+        torque, slope, active = 0.0, 0.0, active | DEAD_ZONE
+    if drive.has_armature and not k:
+        k = torque_over_current(drive.circuit, drive.ratio, tau * speed >= 0.0)
     bounds = _bounds(drive, state, speed, dt, k)
     low, high = -inf, inf
-    for _, least, most in bounds:
-        low, high = min(max(low, least), most), max(min(high, most), least)
-    bounded = free._replace(low=low, high=high, power=drive.power_limit)
-    return Wanted(free, bounded, setpoint, target, bounds, active, k)
+    for least, most in bounds:
+        if least > -inf or most < inf:
+            low, high = min(max(low, least), most), max(min(high, most), least)
+    free = Law(torque, slope, -inf, inf, inf)
+    bounded = Law(torque, slope, low, high, drive.power_limit)
+    return Wanted(free, bounded, within, target, bounds, active, k)
 
 
 def _law(
     drive: Drive, state: DriveState, setpoint: Setpoint, angle: float, speed: float, dt: float
-) -> tuple[Law, float | None, float]:
+) -> tuple[float, float, float, float]:
     """Return the law without limits, the target of an angle, and k of the mode `voltage`."""
     value, forward, torque = setpoint
-    if drive.mode == 'torque':
-        return Law(value), None, 0.0
-    if drive.mode == 'damper':
-        return Law(0.0, value), None, 0.0
-    if drive.mode == 'velocity':
+    if drive.number == TORQUE:
+        return value, 0.0, nan, 0.0
+    if drive.number == DAMPER:
+        return 0.0, value, nan, 0.0
+    if drive.number == VELOCITY:
         gain = drive.velocity.proportional + dt * drive.velocity.integral
-        return Law(gain * value + state.integral + torque, gain), None, 0.0
-    if drive.mode == 'voltage' and drive.armature is not None:
-        a, n = drive.armature, drive.ratio
-        D = a.inductance + dt * drive.winding.resistance(a.resistance, state.temperature)
+        return gain * value + state.integral + torque, gain, nan, 0.0
+    if drive.number == VOLTAGE:
+        a, n = drive.circuit, drive.ratio
+        D = a.inductance + dt * resistance(drive.winding, a.resistance, state.temperature)
         pushed = a.inductance * state.current + dt * value  # D i+ of a rotor at rest
-        k = a.torque_over_current(n, (pushed - dt * a.back_emf * n * speed) * n * speed >= 0.0)
-        return Law(k * pushed / D, k * dt * a.back_emf * n / D), None, k
+        drives = (pushed - dt * a.back_emf * n * speed) * n * speed >= 0.0
+        k = torque_over_current(a, n, drives)
+        return k * pushed / D, k * dt * a.back_emf * n / D, nan, k
     target = value
-    if drive.mode == 'integrated_velocity':
+    if drive.number == INTEGRATED:
         low, high = drive.target_range
-        before = angle if state.target is None else state.target
+        before = angle if isnan(state.target) else state.target
         # One that begins outside is not pulled in at once: it only goes no farther out.
         target = min(max(before + dt * value, min(low, before)), max(high, before))
         forward = (target - before) / dt
     p, i, d = drive.position
     gain = p + dt * i
     tau = gain * (target - angle) + d * forward + state.integral + torque
-    return Law(tau, gain * dt + d), target, 0.0
+    return tau, gain * dt + d, target, 0.0
 
 
-def _bounds(
-    drive: Drive, state: DriveState, speed: float, dt: float, k: float
-) -> tuple[tuple[Active, float, float], ...]:
+def _bounds(drive: Drive, state: DriveState, speed: float, dt: float, k: float) -> Bounds:
     """Return the bounds of the torque in the order in which they are applied: a later one wins."""
-    bounds = []
+    slew = torque = current = spin = power = UNBOUNDED
     if drive.slew_rate < inf:
         room = drive.slew_rate * dt
-        bounds.append((Active.SLEW_RATE, state.torque - room, state.torque + room))
-    left = drive.winding.derating(state.temperature)
+        slew = (state.torque - room, state.torque + room)
+    left = derating(drive.winding, state.temperature)
     if drive.torque_limit < inf:
         most = left * drive.torque_limit
-        bounds.append((Active.TORQUE_LIMIT, -most, most))
-    if drive.armature is not None and drive.armature.current < inf:
-        most = left * abs(k) * drive.armature.current
-        bounds.append((Active.CURRENT_LIMIT, -most, most))
+        torque = (-most, most)
+    if drive.circuit.current < inf:
+        most = left * abs(k) * drive.circuit.current
+        current = (-most, most)
     if speed >= drive.speed_limit:
-        bounds.append((Active.SPEED_LIMIT, -inf, 0.0))
+        spin = (-inf, 0.0)
     elif speed <= -drive.speed_limit:
-        bounds.append((Active.SPEED_LIMIT, 0.0, inf))
+        spin = (0.0, inf)
     if drive.power_limit < inf and speed:  # at the old speed; at the new one it is in the law
         most = drive.power_limit / abs(speed)
-        bounds.append((Active.POWER_LIMIT, -most, most))
-    return tuple(bounds)
+        power = (-most, most)
+    return (slew, torque, current, spin, power)
 
 
 def after(
@@ -375,76 +423,81 @@ def after(
 
     ``shared``: whether the torque was made smaller for the limit that all of a mount share.
     """
-    if made.setpoint is None:  # off: nothing is carried over but the warmth
-        return _electrical(drive, state, DriveState(torque=torque), 0.0, speed, dt)
+    value = made.setpoint.value
+    if isnan(value):  # off: nothing is carried over but the warmth
+        return _electrical(drive, state, 0.0, nan, torque, 0, 0.0, speed, dt)
     unlimited = made.free.torque - made.free.slope * speed
     active = made.active
     full = abs(torque * speed) >= drive.power_limit * (1.0 - 1e-9)
     is_limited = full or shared or not made.bounded.low < torque < made.bounded.high
     if is_limited:
         active |= _acting(drive, made.bounds, unlimited, speed)
-        if active & DERATED and drive.winding.derating(state.temperature) < 1.0:
-            active |= Active.WINDING_TEMPERATURE
+        if active & DERATED and derating(drive.winding, state.temperature) < 1.0:
+            active |= WINDING_TEMPERATURE
     if shared:
-        active |= Active.MOUNT_TORQUE_LIMIT
+        active |= MOUNT_TORQUE_LIMIT
     integral = state.integral
-    if drive.mode == 'velocity':
-        error, gain = made.setpoint.value - speed, drive.velocity.integral
+    if drive.number == VELOCITY:
+        error, gain = value - speed, drive.velocity.integral
     else:
-        aim = angle if made.target is None else made.target
+        aim = angle if isnan(made.target) else made.target
         error, gain = aim - angle, drive.position.integral
     # Behind a limit the integral only unwinds.
     excess = unlimited - torque if is_limited else 0.0
-    if drive.mode not in ('torque', 'damper', 'voltage') and excess * error <= 0.0:
+    if VELOCITY <= drive.number <= INTEGRATED and excess * error <= 0.0:
         integral += dt * gain * error
     target = made.target
-    if drive.mode == 'integrated_velocity' and excess * made.setpoint.value > 0.0:
+    if drive.number == INTEGRATED and excess * value > 0.0:
         target = state.target  # nor does this run ahead
-    new = DriveState(integral if gain else 0.0, target, torque=torque, active=active)
-    return _electrical(drive, state, new, made.k, speed, dt)
+    kept = integral if gain else 0.0
+    return _electrical(drive, state, kept, target, torque, active, made.k, speed, dt)
 
 
-def _acting(
-    drive: Drive,
-    bounds: tuple[tuple[Active, float, float], ...],
-    unlimited: float,
-    speed: float,
-) -> Active:
+def _acting(drive: Drive, bounds: Bounds, unlimited: float, speed: float) -> int:
     """Return which limits of a drive take something of a torque, one after the other."""
-    acting, left = Active(0), unlimited
-    for flag, low, high in bounds:
+    acting, left = 0, unlimited
+    for i in range(len(bounds)):
+        low, high = bounds[i]
         within = min(max(left, low), high)
         if within != left:
-            acting, left = acting | flag, within
+            acting, left = acting | BOUNDING[i], within
     if abs(left * speed) > drive.power_limit * (1.0 + 1e-9):
-        acting |= Active.POWER_LIMIT
+        acting |= POWER_LIMIT
     return acting
 
 
 def _electrical(
-    drive: Drive, old: DriveState, new: DriveState, k: float, speed: float, dt: float
+    drive: Drive,
+    old: DriveState,
+    integral: float,
+    target: float,
+    torque: float,
+    active: int,
+    k: float,
+    speed: float,
+    dt: float,
 ) -> DriveState:
     """
     Return a state with what its torque needs of current and voltage, and how warm that makes.
 
     V = R i + L di/dt + Ke n v, in every mode; without current the armature is open.
     """
-    a = drive.armature
-    if a is None:
-        return new
-    R = drive.winding.resistance(a.resistance, old.temperature)
-    current = new.torque / k if k else 0.0
+    if not drive.has_armature:
+        return DriveState(integral, target, 0.0, torque, 0.0, active, UNUSED_TEMPERATURE)
+    a = drive.circuit
+    R = resistance(drive.winding, a.resistance, old.temperature)
+    current = torque / k if k else 0.0
     change = (current - old.current) / dt if k else 0.0
     voltage = R * current + a.inductance * change + a.back_emf * drive.ratio * speed
-    temperature = drive.winding.temperature_after(old.temperature, R * current * current, dt)
-    return new._replace(current=current, voltage=voltage, temperature=temperature)
+    temperature = temperature_after(drive.winding, old.temperature, R * current * current, dt)
+    return DriveState(integral, target, current, torque, voltage, active, temperature)
 
 
 def taken_over(drive: Drive, torque: float, speed: float, temperature: float) -> DriveState:
     """Return the state of a drive that comes to a torque [N m] from another way of giving it."""
     current = 0.0
     if drive.armature is not None:
-        k = drive.armature.torque_over_current(drive.ratio, torque * speed >= 0.0)
+        k = torque_over_current(drive.armature, drive.ratio, torque * speed >= 0.0)
         current = torque / k if k else 0.0  # a product of tiny numbers may be none
     return DriveState(torque=torque, current=current, temperature=temperature)
 
@@ -468,7 +521,7 @@ def switched(
         return Setpoint(against), fresh
     if drive.mode == 'voltage' and drive.armature is not None:
         a = drive.armature
-        R = drive.winding.resistance(a.resistance, state.temperature)
+        R = resistance(drive.winding, a.resistance, state.temperature)
         return Setpoint(R * fresh.current + a.back_emf * drive.ratio * speed), fresh
     if drive.mode == 'velocity':
         kept = torque if drive.velocity.integral else 0.0

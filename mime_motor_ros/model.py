@@ -270,8 +270,29 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
     """
     if not 0.0 < dt < inf:
         raise ParameterError('dt', 'finite and > 0 s', dt)
-    J, b, a, Q_S = parameters.inertia, parameters.damping, parameters.axis, parameters._Q_S
-    (x_WM, R_WM), w_W, tau, (F_s, T_s), (F_r, T_r), law, drive_spin = inputs
+    law = inputs.law
+    if law is None and not parameters._is_plain:
+        law = Law(inputs.torque)
+    return advanced(parameters, parameters._Q_S, parameters.imbalance, law, state, inputs, dt)
+
+
+def advanced(
+    parameters: MotorParameters,
+    Q_S: Matrix | None,
+    imbalance: Imbalance | None,
+    law: Law | None,
+    state: MotorState,
+    inputs: StepInputs,
+    dt: float,
+) -> Step:
+    """
+    Return what `advance` does, of what it has looked up; ``law`` None: (6) is all there is.
+
+    What may be None is handed over by itself: compiled, a function is one for each kind of its
+    arguments, and what it does with those it has not is left out.
+    """
+    J, b, a = parameters.inertia, parameters.damping, parameters.axis
+    (x_WM, R_WM), w_W, tau, (F_s, T_s), (F_r, T_r), _, drive_spin = inputs
     x_MS, R_MS = parameters.placement
     R_WM = normalized(R_WM)
 
@@ -285,14 +306,14 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
     else:
         Q_W = turned(spun(R_WS, a, state.angle), Q_S)  # (4)
         tau_q = dot(cross(w_W, e_W), apply(Q_W, w_W))  # (5)
-    if law is None and parameters._is_plain:
+    if law is None:
         spin = (J * state.spin + dt * (tau + tau_l + tau_q + b * w_e)) / (J + dt * b)  # (6)
         relative = spin - w_e
         tau_b, drive_spin, momentum = -b * relative, spin, J * spin
         axial = tau_l + (tau + tau_b + tau_q)
     else:
         relative, tau, tau_b, drive_spin, momentum, axial = _turn(
-            parameters, state.spin, drive_spin, law or Law(tau), tau_l + tau_q, w_e, dt
+            parameters, state.spin, drive_spin, law, tau_l + tau_q, w_e, dt
         )
         spin = w_e + relative
     angle = state.angle + dt * relative  # (7)
@@ -300,9 +321,9 @@ def advance(parameters: MotorParameters, state: MotorState, inputs: StepInputs, 
     w_WR = add(w_W, scale(relative, e_W))  # (9)
 
     F = add(F_s, F_r)  # (10)
-    if parameters.imbalance is not None:
+    if imbalance is not None:
         spin_dot = (spin - state.spin) / dt
-        off = unbalanced(parameters.imbalance, R_WR, e_W, w_W, relative, spin_dot)  # (D8)
+        off = unbalanced(imbalance, R_WR, e_W, w_W, relative, spin_dot)  # (D8)
         F, T_s = add(F, off.force), add(T_s, off.torque)
     arm = cross(subtract(x_WS, x_WM), F)
     T = (

@@ -8,40 +8,33 @@ by step over whole arrays of inputs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import isnan, sin
+from concurrent.futures import ThreadPoolExecutor
+from math import isfinite
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .drive import after, at_rest, Drive, DriveState, PLAIN, Setpoint, wanted
+from .compiling import compiled, numba, numbers
+from .drive import at_rest, Drive, PLAIN
 from .errors import MotorError, ParameterError
-from .model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
-from .sensing import NO_SENSORS, Reading, sense, Sensors
-from .vector import add, dot, multiply, normalized, rotate, scale
+from .loop import Given, HELPERS, Kept, run, State, Vectors
+from .model import MotorParameters, MotorState
+from .sensing import NO_SENSORS, Reading, Sensors
 
 Array = NDArray[Any]
 
-WIDTHS = {
-    'angle': 0,
-    'spin': 0,
-    'speed': 0,
-    'torque': 0,
-    'friction_torque': 0,
-    'load_torque': 0,
-    'current': 0,
-    'voltage': 0,
-    'temperature': 0,
-    'limits': 0,
-    'measured_position': 0,
-    'measured_speed': 0,
-    'measured_torque': 0,
-    'momentum': 3,
-    'reaction': 6,
-    'mount_wrench': 6,
-    'rotor': 7,
+WIDTHS: dict[str, tuple[int, ...]] = dict.fromkeys(Kept._fields, ()) | {
+    'momentum': (3,),
+    'reaction': (6,),
+    'mount_wrench': (6,),
+    'rotor': (7,),
 }
-"""What can be kept, and how many numbers a step that is; 0: one, without an axis of its own."""
+"""What can be kept, and of how many numbers a step."""
+
+NOT_KEPT = {name: np.empty(0, np.int64 if name == 'limits' else np.float64) for name in WIDTHS}
+STILL = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 
 
 class RolloutMotor(NamedTuple):
@@ -52,28 +45,17 @@ class RolloutMotor(NamedTuple):
     sensors: Sensors = NO_SENSORS
 
 
-class RolloutState(NamedTuple):
-    """Where a motor is between two steps: with this another rollout goes on from here."""
-
-    motor: MotorState = MotorState()
-    drive: DriveState | None = None
-    """None: of a drive that has not been used."""
-    reading: Reading = Reading()
-    drive_spin: float | None = None
-    """Of the drive's own rotor behind a gear [rad/s]; None: as geared."""
-
-
 class Rollout(Mapping[str, Array]):
     """
     What a rollout gives: arrays by name, of shape (M, K) or (M, K, n).
 
     Attributes
     ----------
-    state : the last state of each motor, a tuple of M `RolloutState`
+    state : the last state of each motor, a tuple of M `State`
 
     """
 
-    def __init__(self, arrays: dict[str, Array], state: tuple[RolloutState, ...]) -> None:
+    def __init__(self, arrays: dict[str, Array], state: tuple[State, ...]) -> None:
         self._arrays, self.state = arrays, state
 
     def __getitem__(self, name: str) -> Array:
@@ -115,7 +97,7 @@ def rollout(
         Length of the steps, finite and > 0.
     command : shape (N,) or (M, N)
         In the unit of the mode of the drive, held over the step; NaN: none, the drive is off.
-    initial : None, MotorState or RolloutState, or a sequence of M of them
+    initial : None, MotorState or State, or a sequence of M of them
         Where each begins; None: at angle 0 at rest in the world.
     mount : None or shape (N, 7)
         Its pose in the world, x y z [m] qx qy qz qw; None: it is the world.
@@ -185,136 +167,61 @@ def rollout(
         raise ParameterError('every', 'a whole number >= 1', every)
     if not (threads is None or _is_whole(threads)):
         raise ParameterError('threads', 'None or a whole number >= 1', threads)
-    starts = _initial(initial, M)
+    starts = _initial(initial, all_motors)
 
     K = -(-N // every)
     arrays = {
-        name: np.empty(
-            (M, K, WIDTHS[name]) if WIDTHS[name] else (M, K),
-            dtype=np.int64 if name == 'limits' else np.float64,
-        )
+        name: np.empty((M, K, *WIDTHS[name]), np.int64 if name == 'limits' else np.float64)
         for name in keep
     }
-    every_dt = np.broadcast_to(steps, (N,)).tolist()
-    moving = _moving(poses if mount is not None else None, rates, N)
-    states = []
-    for m, motor in enumerate(all_motors):
+    kernel = compiled(run, *HELPERS) if numba() else run
+    inputs = [
+        np.atleast_1d(steps),
+        STILL if mount is None else poses,
+        rates[:1] if mount_rate is None else rates,
+    ]
+    vectors = any(name in arrays for name in Vectors._fields)
+
+    def one(m: int) -> State:
+        model, drive, sensors = all_motors[m]
         own = wrenches if wrenches.ndim == 2 else wrenches[m]
-        rows: dict[str, list[Any]] = {name: [] for name in arrays}
+        own = own[:1] if loads is None else own
+        mine = commands if commands.ndim == 1 else commands[m]
+        rows: Any = [row.reshape(-1) for row in (*inputs, own, mine)]
+        rows = rows if numba() else [row.tolist() for row in rows]
+        dts, where, rate, on, wished = rows
+        kept = NOT_KEPT | {name: array[m].reshape(-1) for name, array in arrays.items()}
+        is_free = drive.is_plain and not model.gear.inertia
+        last = kernel(
+            numbers(model),
+            model._Q_S,
+            numbers(model.imbalance),
+            None if model._is_plain and is_free else numbers(drive),
+            is_free,
+            None if sensors.is_none else numbers(sensors.numbers),
+            numbers(starts[m]),
+            Given(dts, where, rate, on, wished, float(moments[m]), float(phases[m])),
+            Kept(*[kept[name] for name in Kept._fields]),
+            Vectors(*[kept[name] for name in Vectors._fields]) if vectors else None,
+            every,
+        )
+        return State(*last)
+
+    def tried(m: int) -> State:
         try:
-            last = _run(
-                motor,
-                starts[m],
-                every_dt,
-                (commands if commands.ndim == 1 else commands[m]).tolist(),
-                moving,
-                own.tolist() if loads is not None else None,
-                None if gravity is None else (float(moments[m]), float(phases[m])),
-                rows,
-                every,
-            )
+            last = one(m)
         except (ArithmeticError, ValueError):
             raise _too_large(m) from None
-        if not np.isfinite([*last.motor]).all():
+        if not all(map(isfinite, (*last.motor, last.drive.current, last.drive.temperature))):
             raise _too_large(m)
-        states.append(last)
-        for name, values in rows.items():
-            arrays[name][m] = values
-    return Rollout(arrays, tuple(states))
+        return last
 
-
-def _run(
-    motor: RolloutMotor,
-    start: RolloutState,
-    dts: list[float],
-    commands: list[float],
-    moving: list[tuple[Pose, tuple[float, float, float]]],
-    loads: list[list[float]] | None,
-    gravity: tuple[float, float] | None,
-    rows: dict[str, list[Any]],
-    every: int,
-) -> RolloutState:
-    """Take the steps of one motor; put what is kept into the rows and return its last state."""
-    model, drive, sensors = motor
-    state, drove, reading, drive_spin = start
-    drove = at_rest(drive) if drove is None else drove
-    axis, R_MS = model.axis, model.placement.orientation
-    is_free, measures = drive.is_plain and not model.gear.inertia, not sensors.is_none
-    measured = None
-    stator = rotor = Wrench()
-    for i, (dt, command, (pose, rate)) in enumerate(zip(dts, commands, moving, strict=True)):
-        if loads is not None:
-            a, b, c, d, e, f, g, h, k, p, q, r = loads[i]
-            stator, rotor = Wrench((a, b, c), (d, e, f)), Wrench((g, h, k), (p, q, r))
-        carried = rotor
-        if gravity is not None:
-            about = rotate(multiply(normalized(pose.orientation), R_MS), axis)
-            tau_g = -gravity[0] * sin(state.angle - gravity[1])
-            carried = Wrench(rotor.force, add(rotor.torque, scale(tau_g, about)))
-        if is_free:
-            torque = 0.0 if isnan(command) else command
-            step = advance(model, state, StepInputs(pose, rate, torque, stator, carried), dt)
-        else:
-            turning = dot(rotate(multiply(pose.orientation, R_MS), axis), rate)
-            speed = state.spin - turning
-            if drive_spin is None:
-                drive_spin = turning + model.gear.ratio * speed
-            setpoint = None if isnan(command) else Setpoint(command)
-            made = wanted(drive, drove, setpoint, state.angle, speed, dt)
-            inputs = StepInputs(pose, rate, 0.0, stator, carried, made.bounded, drive_spin)
-            step = advance(model, state, inputs, dt)
-            drove = after(
-                drive, drove, made, step.torque, step.state.angle, step.relative_speed, dt
-            )
-            drive_spin = step.drive_spin
-        state = step.state
-        if measures:
-            measured, reading = sense(
-                sensors, reading, state.angle, step.relative_speed, step.torque, dt
-            )
-        if i % every == 0:
-            for name, row in rows.items():
-                row.append(KEPT[name](step, drove, measured))
-    return RolloutState(state, drove, reading, drive_spin)
-
-
-KEPT: dict[str, Any] = {
-    'angle': lambda step, drove, measured: step.state.angle,
-    'spin': lambda step, drove, measured: step.state.spin,
-    'speed': lambda step, drove, measured: step.relative_speed,
-    'torque': lambda step, drove, measured: step.torque,
-    'friction_torque': lambda step, drove, measured: step.friction_torque,
-    'load_torque': lambda step, drove, measured: step.load_torque,
-    'current': lambda step, drove, measured: drove.current,
-    'voltage': lambda step, drove, measured: drove.voltage,
-    'temperature': lambda step, drove, measured: drove.temperature,
-    'limits': lambda step, drove, measured: int(drove.active),
-    'measured_position': lambda step, drove, measured: _or_nan(measured and measured.position),
-    'measured_speed': lambda step, drove, measured: _or_nan(measured and measured.speed),
-    'measured_torque': lambda step, drove, measured: _or_nan(measured and measured.torque),
-    'momentum': lambda step, drove, measured: step.momentum,
-    'reaction': lambda step, drove, measured: (*step.reaction.force, *step.reaction.torque),
-    'mount_wrench': lambda step, drove, measured: (
-        *step.mount_wrench.force,
-        *step.mount_wrench.torque,
-    ),
-    'rotor': lambda step, drove, measured: (*step.rotor.position, *step.rotor.orientation),
-}
-
-
-def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
-
-
-def _moving(
-    poses: Array | None, rates: Array, N: int
-) -> list[tuple[Pose, tuple[float, float, float]]]:
-    """Return pose and angular velocity of the mount by step."""
-    if poses is None:
-        where = [Pose()] * N
-    else:
-        where = [Pose((x, y, z), (a, b, c, d)) for x, y, z, a, b, c, d in poses.tolist()]
-    return [(pose, (x, y, z)) for pose, (x, y, z) in zip(where, rates.tolist(), strict=True)]
+    workers = min(threads or len(os.sched_getaffinity(0)), M) if numba() else 1
+    if workers == 1:
+        return Rollout(arrays, tuple(map(tried, range(M))))
+    first = tried(0)  # what has to be compiled is so once
+    with ThreadPoolExecutor(workers) as pool:
+        return Rollout(arrays, (first, *pool.map(tried, range(1, M))))
 
 
 def _numbers(name: str, value: Any) -> Array:
@@ -358,15 +265,19 @@ def _gravity(value: Any, M: int) -> tuple[Array, Array]:
     return np.broadcast_to(moment, (M,)), np.broadcast_to(phase, (M,))
 
 
-def _initial(value: Any, M: int) -> list[RolloutState]:
-    one = value is None or isinstance(value, (MotorState, RolloutState))
-    each = [value] * M if one else list(value)
-    if len(each) != M or not all(isinstance(x, (MotorState, RolloutState)) or one for x in each):
-        rule = f'None, a MotorState or RolloutState, or a sequence of {M} of them'
+def _initial(value: Any, motors: list[RolloutMotor]) -> list[State]:
+    M, is_one = len(motors), value is None or isinstance(value, (MotorState, State))
+    each = [value] * M if is_one else list(value)
+    if len(each) != M or not (is_one or all(isinstance(x, (MotorState, State)) for x in each)):
+        rule = f'None, a MotorState or State, or a sequence of {M} of them'
         raise ParameterError('initial', rule, f'{len(each)} of {type(value).__name__}')
-    states = [x if isinstance(x, RolloutState) else RolloutState(x or MotorState()) for x in each]
-    if not np.isfinite([x.motor for x in states]).all():
-        raise ParameterError('initial', 'finite', next(x for x in each if x is not None))
+    states = [
+        x if isinstance(x, State) else State(x or MotorState(), at_rest(motor.drive), Reading())
+        for x, motor in zip(each, motors, strict=True)
+    ]
+    if not all(isfinite(x) for state in states for x in state.motor):
+        rule = 'of finite angle [rad] and spin [rad/s]'
+        raise ParameterError('initial', rule, next(x for x in each if x is not None))
     return states
 
 
@@ -377,5 +288,6 @@ def _is_whole(value: Any) -> bool:
 
 def _too_large(m: int) -> MotorError:
     return MotorError(
-        f'The numbers of motor {m} grow beyond computing: its commands, loads or gains are too large.'
+        f'The numbers of motor {m} grow beyond computing. '
+        'Its commands, loads or gains are too large.'
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from hashlib import sha256
-from math import cos, exp, floor, isfinite, log, sqrt, tau
+from math import cos, exp, floor, isfinite, isnan, log, nan, sqrt, tau
 from typing import ClassVar, NamedTuple
 
 from .errors import not_negative, ParameterError
@@ -24,6 +24,7 @@ from .errors import not_negative, ParameterError
 MOST_COUNTS = 1_000_000_000
 _64_BITS = 0xFFFF_FFFF_FFFF_FFFF
 _32_BITS = 0xFFFF_FFFF
+_34_BITS, _37_BITS, _33_BITS = 0x3_FFFF_FFFF, 0x1F_FFFF_FFFF, 0x1_FFFF_FFFF
 _WHOLE = 2.0**53  # from here on every float is a whole number
 
 
@@ -68,26 +69,28 @@ class Channel:
             unit = f' [{self.unit}]' if self.unit else ''
             raise ParameterError(f'{self.name}.bias', f'finite{unit}', self.bias)
 
-    def passed(self, value: float, before: float | None, dt: float) -> float:
-        """
-        Return what the low-pass lets through of a value, exact for one held during ``dt`` [s].
 
-        ``before`` is what it let through last; None: the filter starts settled.
-        """
-        if before is None or not self.cutoff:
-            return value
-        return value + (before - value) * exp(-tau * self.cutoff * dt)
+def low_passed(channel: Channel, value: float, before: float, dt: float) -> float:
+    """
+    Return what the low-pass lets through of a value, exact for one held during ``dt`` [s].
 
-    def read(self, passed: float, key: int, number: int) -> float:
-        """Return the sample of a number made of what the low-pass let through."""
-        value = passed + self.bias
-        if self.noise:
-            value += self.noise * normal(key, number)
-        if self.resolution:
-            steps = value / self.resolution
-            if abs(steps) < _WHOLE:
-                value = round(steps) * self.resolution
+    ``before`` is what it let through last; NaN: the filter starts settled.
+    """
+    if isnan(before) or not channel.cutoff:
         return value
+    return value + (before - value) * exp(-tau * channel.cutoff * dt)
+
+
+def sampled(channel: Channel, through: float, key: int, number: int) -> float:
+    """Return the sample of a number made of what the low-pass let through."""
+    value = through + channel.bias
+    if channel.noise:
+        value += channel.noise * normal(key, number)
+    if channel.resolution:
+        steps = value / channel.resolution
+        if abs(steps) < _WHOLE:
+            value = round(steps) * channel.resolution
+    return value
 
 
 class Tachometer(Channel):
@@ -159,19 +162,37 @@ class Measured(NamedTuple):
     """[N m]."""
 
 
+Sample = tuple[float, float, float]
+"""Position, speed and torque; NaN for None."""
+NO_SAMPLE: Sample = (nan, nan, nan)
+NEVER = -(2**63)
+
+
 class Reading(NamedTuple):
     """What is remembered from one sample to the next; a new one at the start and a reset."""
 
     samples: int = 0
     """How many were taken, lost ones too: the number of the next."""
-    counted: int | None = None
+    counted: int = NEVER
     """Of the encoder, at the last sample."""
-    passed_speed: float | None = None
-    """Behind the tachometer's low-pass [rad/s]."""
-    passed_torque: float | None = None
+    passed_speed: float = nan
+    """Behind the tachometer's low-pass [rad/s]; NaN: nothing yet, as in the next two."""
+    passed_torque: float = nan
     """Behind the torque sensor's low-pass [N m]."""
-    healthy: Measured = Measured()
+    healthy: Sample = NO_SAMPLE
     """Of each quantity, the last value without a fault."""
+
+
+class Fitted(NamedTuple):
+    """The sensors of a motor as numbers alone; a channel that is not there is one that could."""
+
+    counts: int
+    has_tachometer: bool
+    tachometer: Channel
+    has_torque: bool
+    torque: Channel
+    speed_key: int
+    torque_key: int
 
 
 @dataclass(frozen=True)
@@ -212,10 +233,18 @@ class Sensors:
         return encoder, encoder or tachometer, self.torque is not None
 
     @cached_property
-    def keys(self) -> tuple[int, int]:
-        """Return the keys of the noise of speed and of torque."""
+    def numbers(self) -> Fitted:
+        """Return what a sample is made with."""
         seed, motor = self.seed, self.motor
-        return noise_key(seed, motor, 'speed'), noise_key(seed, motor, 'torque')
+        return Fitted(
+            self.encoder.counts,
+            self.tachometer is not None,
+            self.tachometer or Channel(),
+            self.torque is not None,
+            self.torque or Channel(),
+            noise_key(seed, motor, 'speed'),
+            noise_key(seed, motor, 'torque'),
+        )
 
 
 NO_FAULTS = Faults()
@@ -234,11 +263,13 @@ def normal(key: int, number: int) -> float:
     The bits are those of SplitMix64 (Steele2014), which reaches any number of its sequence at
     once; the transform is Box and Muller's with 32 bits each, so no value is beyond 6.8.
     """
+    # Compiled, these are signed numbers of 64 bits; so what is shifted in has to be masked too.
     z = (key + number * 0x9E37_79B9_7F4A_7C15) & _64_BITS
-    z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & _64_BITS
-    z = ((z ^ (z >> 27)) * 0x94D0_49BB_1331_11EB) & _64_BITS
-    z ^= z >> 31
-    radius = sqrt(-2.0 * log(((z >> 32) + 0.5) * 2.0**-32))  # half a step off 0, which has no log
+    z = ((z ^ (z >> 30 & _34_BITS)) * 0xBF58_476D_1CE4_E5B9) & _64_BITS
+    z = ((z ^ (z >> 27 & _37_BITS)) * 0x94D0_49BB_1331_11EB) & _64_BITS
+    z ^= z >> 31 & _33_BITS
+    first = z >> 32 & _32_BITS
+    radius = sqrt(-2.0 * log((first + 0.5) * 2.0**-32))  # half a step off 0, which has no log
     return radius * cos((z & _32_BITS) * (tau * 2.0**-32))
 
 
@@ -274,35 +305,45 @@ def sense(
         As commanded.
 
     """
-    number = reading.samples
-    position = rate = felt = passed_speed = passed_torque = None
-    count = reading.counted
-    if counts := sensors.encoder.counts:
+    given = new = sample(sensors.numbers, reading, angle, speed, torque, dt)
+    told = given.healthy
+    if faults != NO_FAULTS:
+        told, healthy = zip(*map(_faulty, faults, given.healthy, reading.healthy), strict=True)
+        new = given._replace(healthy=healthy)
+    position, rate, felt = told
+    return Measured(
+        None if isnan(position) else position,
+        None if isnan(rate) else rate,
+        None if isnan(felt) else felt,
+    ), new
+
+
+def sample(
+    fitted: Fitted, reading: Reading, angle: float, speed: float, torque: float, dt: float
+) -> Reading:
+    """Return what to remember of a sample without faults; what was read is ``healthy`` in it."""
+    number, count = reading.samples, reading.counted
+    position = rate = felt = passed_speed = passed_torque = nan
+    counts = fitted.counts
+    if counts:
         count = floor(angle * counts / tau)
         position = count * tau / counts
-        if reading.counted is not None:
+        if reading.counted != NEVER:
             rate = (count - reading.counted) * tau / (counts * dt)
-    if (channel := sensors.tachometer) is not None:
-        passed_speed = channel.passed(speed, reading.passed_speed, dt)
-        rate = channel.read(passed_speed, sensors.keys[0], number)
-    if (sensor := sensors.torque) is not None:
-        passed_torque = sensor.passed(torque, reading.passed_torque, dt)
-        felt = sensor.read(passed_torque, sensors.keys[1], number)
-    measured = healthy = Measured(position, rate, felt)
-    if faults != NO_FAULTS:
-        pairs = map(_faulty, faults, measured, reading.healthy)
-        given, kept = zip(*pairs, strict=True)
-        measured, healthy = Measured(*given), Measured(*kept)
-    return measured, Reading(number + 1, count, passed_speed, passed_torque, healthy)
+    if fitted.has_tachometer:
+        passed_speed = low_passed(fitted.tachometer, speed, reading.passed_speed, dt)
+        rate = sampled(fitted.tachometer, passed_speed, fitted.speed_key, number)
+    if fitted.has_torque:
+        passed_torque = low_passed(fitted.torque, torque, reading.passed_torque, dt)
+        felt = sampled(fitted.torque, passed_torque, fitted.torque_key, number)
+    return Reading(number + 1, count, passed_speed, passed_torque, (position, rate, felt))
 
 
-def _faulty(
-    fault: Fault, value: float | None, healthy: float | None
-) -> tuple[float | None, float | None]:
+def _faulty(fault: Fault, value: float, healthy: float) -> tuple[float, float]:
     """Return what is read of a value, and the last healthy one."""
-    if fault is Fault.NONE or value is None:
+    if fault is Fault.NONE or isnan(value):
         return value, value
     if fault is Fault.STUCK:
-        held = value if healthy is None else healthy
+        held = value if isnan(healthy) else healthy
         return held, held
-    return (0.0 if fault is Fault.OFF else None), healthy
+    return (0.0 if fault is Fault.OFF else nan), healthy

@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 from transforms3d.euler import euler2quat
 
 from .axial import Friction, Gear
-from .drive import Armature, Drive, from_datasheet, Gains, MODES, PLAIN
+from .drive import (
+    Armature,
+    Drive,
+    from_datasheet,
+    Gains,
+    MODES,
+    PLAIN,
+    torque_over_current,
+)
 from .errors import ParameterError
 from .imbalance import across, Imbalance
 from .model import from_rotor_inertia, MotorParameters, MotorState, Pose
@@ -845,7 +853,7 @@ def _doubts(
     a = drive.armature
     bounds = {'limit.torque': drive.torque_limit}
     if a is not None:
-        most = abs(a.torque_over_current(drive.ratio, True)) * a.current
+        most = abs(torque_over_current(a, drive.ratio, True)) * a.current
         bounds['the torque of voltage.current_limit,'] = most
     for name, most in bounds.items():
         if most <= holds:

@@ -88,32 +88,35 @@ class Winding:
         """Tell whether the temperature never changes."""
         return not self.thermal_resistance
 
-    def temperature_after(self, temperature: float, power: float, dt: float) -> float:
-        """
-        Return the temperature after ``dt`` [s] of a power turned into heat [W]: exact.
-
-        That is T+ = T_inf + (T - T_inf) exp(-dt / (R_th C_th)), T_inf = T_a + R_th P.
-        """
-        if not self.thermal_resistance:
-            return self.ambient
-        final = self.ambient + self.thermal_resistance * power
-        share = -expm1(-dt / self.thermal_resistance / self.thermal_capacity)
-        return temperature + (final - temperature) * share
-
-    def resistance(self, at_reference: float, temperature: float) -> float:
-        """
-        Return the electrical resistance at a temperature, in the unit of ``at_reference``.
-
-        The line is that of a metal; where it leaves what metals do, the nearest end of it.
-        """
-        line = 1.0 + self.coefficient * (min(temperature, MELTS) - self.reference)
-        return at_reference * max(line, LEAST_SHARE)
-
-    def derating(self, temperature: float) -> float:
-        """Return the allowed share of the torque: 1 up to the limit, 0 from the maximum on."""
-        if temperature <= self.limit:
-            return 1.0
-        return max(0.0, (self.maximum - temperature) / (self.maximum - self.limit))
-
 
 NO_WINDING = Winding()
+
+
+def temperature_after(winding: Winding, temperature: float, power: float, dt: float) -> float:
+    """
+    Return the temperature after ``dt`` [s] of a power turned into heat [W]: exact.
+
+    That is T+ = T_inf + (T - T_inf) exp(-dt / (R_th C_th)), T_inf = T_a + R_th P.
+    """
+    if not winding.thermal_resistance:
+        return winding.ambient
+    final = winding.ambient + winding.thermal_resistance * power
+    share = -expm1(-dt / winding.thermal_resistance / winding.thermal_capacity)
+    return temperature + (final - temperature) * share
+
+
+def resistance(winding: Winding, at_reference: float, temperature: float) -> float:
+    """
+    Return the electrical resistance at a temperature, in the unit of ``at_reference``.
+
+    The line is that of a metal; where it leaves what metals do, the nearest end of it.
+    """
+    line = 1.0 + winding.coefficient * (min(temperature, MELTS) - winding.reference)
+    return at_reference * max(line, LEAST_SHARE)
+
+
+def derating(winding: Winding, temperature: float) -> float:
+    """Return the allowed share of the torque: 1 up to the limit, 0 from the maximum on."""
+    if temperature <= winding.limit:
+        return 1.0
+    return max(0.0, (winding.maximum - temperature) / (winding.maximum - winding.limit))

@@ -200,7 +200,7 @@ AXIAL = [
     ('(D4) friction of the wrong sign', 'free -= copysign', 'free += copysign'),
     ('(D4) sticks at half of it', '<= gain * friction:', '<= 0.5 * gain * friction:'),
     ('(D5) bounds ignored', '/ stiff, law.low), law.high)', '/ stiff, -inf), inf)'),
-    ('(D5) power ignored', 'if abs(tau * speed) > law.power:', 'if False:'),
+    ('(D5) power ignored', 'if abs(turned.torque * turned.speed) > law.power:', 'if False:'),
 ]
 GEARED = [
     ('(D1) gear seen once', 'J + n * n * J_m', 'J + n * J_m'),

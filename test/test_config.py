@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 import re
 
-from mime_motor_ros.drive import from_datasheet
+from mime_motor_ros.drive import Active, from_datasheet
 from mime_motor_ros.inputs import Commands
 from mime_motor_ros.session import Session
 from mime_motor_ros.settings import parameters, settings
@@ -177,7 +177,7 @@ def test_the_reaction_wheel_holds_within_its_limits_and_shakes():
     assert step.state == (0.0, 0.0)
     step, drive = run('reaction_wheel.yaml', 0.05, 5)
     assert step.torque == 0.02
-    assert drive.active.words == 'torque limit'
+    assert Active(drive.active).words == 'torque limit'
     assert math.hypot(*step.reaction.force) == pytest.approx(4.8e-6 * step.state.spin**2, rel=1e-4)
 
 

@@ -154,7 +154,7 @@ def test_supply_and_current_are_limits_of_the_armature():
     assert max(drove.current for _, drove in made) == pytest.approx(3.0)
     assert max(abs(drove.voltage) for _, drove in made) == pytest.approx(6.0, rel=1e-12)
     assert made[0][1].active == Active.SUPPLY_VOLTAGE | Active.CURRENT_LIMIT
-    assert made[0][1].active.words == 'current limit, supply voltage'
+    assert Active(made[0][1].active).words == 'current limit, supply voltage'
 
 
 def test_behind_a_limit_the_integral_does_not_wind_up():

@@ -1,8 +1,12 @@
-"""Whole rollouts against the same steps taken one by one, and what is refused."""
+"""Whole rollouts against the same steps taken one by one, compiled and plain; what is refused."""
 
 from math import nan, pi, sin
+import os
+import subprocess
+import sys
 
 from mime_motor_ros.axial import Friction, Gear
+from mime_motor_ros.compiling import SAID
 from mime_motor_ros.drive import after, Armature, at_rest, Drive, Gains, MODES, Setpoint, wanted
 from mime_motor_ros.errors import MotorError, ParameterError
 from mime_motor_ros.imbalance import Imbalance
@@ -182,12 +186,97 @@ def test_motors_are_those_alone_whatever_they_are_beside():
             assert np.array_equal(made[name][m], alone[name][0])
 
 
+@pytest.fixture
+def plain(monkeypatch):
+    """Have rollouts run as on a machine without numba."""
+    import mime_motor_ros.rollout  # noqa: F401  its name in the package is that of the function
+
+    module = sys.modules['mime_motor_ros.rollout']
+
+    def as_plain(*args, **kwargs):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, 'numba', lambda: None)
+            return rollout(*args, **kwargs)
+
+    return as_plain
+
+
+@pytest.mark.parametrize('name', MOTORS)
+def test_compiled_it_is_the_plain_one_to_the_bit(name, plain):
+    pytest.importorskip('numba', reason='needs numba, an extra of the package')
+    motor = MOTORS[name]
+    mount, rates, loads = moving()
+    given = {
+        'dt': np.linspace(1e-3, 2e-3, N),
+        'command': commands(motor),
+        'initial': MotorState(0.3, 2.0),
+        'mount': mount,
+        'mount_rate': rates,
+        'loads': loads,
+        'gravity': (0.01, 0.3),
+        'keep': tuple(WIDTHS),
+    }
+    fast, slow = rollout(motor, **given), plain(motor, **given)
+    for kept in WIDTHS:
+        assert np.array_equal(fast[kept], slow[kept], equal_nan=True), kept
+    assert repr(fast.state) == repr(slow.state)
+
+
+def test_threads_change_nothing():
+    motors = [*MOTORS.values()] * 3
+    command = np.random.default_rng(5).normal(size=(len(motors), N))
+    given = {'dt': 1e-3, 'command': command, 'keep': tuple(WIDTHS)}
+    one, four = rollout(motors, threads=1, **given), rollout(motors, threads=4, **given)
+    assert np.array_equal(one['spin'], four['spin'])
+    assert np.array_equal(one['limits'], four['limits'])
+    assert repr(one.state) == repr(four.state)
+
+
+def compiled_in(folder):
+    """Return what a process says that rolls a motor out, with its compiled code in a folder."""
+    code = (
+        'import numpy as np\n'
+        'from mime_motor_ros.model import MotorParameters\n'
+        'from mime_motor_ros.rollout import rollout\n'
+        'for _ in range(2):\n'
+        "    print(rollout(MotorParameters(1.0), dt=0.1, command=np.ones(2))['spin'])"
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code],
+        env={**os.environ, 'NUMBA_CACHE_DIR': str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == '[[0.1 0.2]]\n' * 2
+    return done.stderr
+
+
+def test_that_it_compiles_is_said_once_and_what_it_compiled_is_kept(tmp_path):
+    pytest.importorskip('numba', reason='needs numba, an extra of the package')
+    assert compiled_in(tmp_path) == f'{SAID}\n'
+    assert compiled_in(tmp_path) == ''
+
+
+def test_nothing_but_a_rollout_imports_numba():
+    code = (
+        'import sys\n'
+        'import mime_motor_ros.session, mime_motor_ros.rollout\n'
+        "print([name for name in sys.modules if name.startswith(('numba', 'llvm'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == '[]\n'
+
+
 @pytest.mark.parametrize('name', MOTORS)
 def test_two_halves_are_the_whole(name):
     motor = MOTORS[name]
     mount, rates, loads = moving()
     dt = np.linspace(1e-3, 2e-3, N)
-    keep = ('angle', 'spin', 'torque', 'temperature', 'measured_speed')
+    keep = tuple(WIDTHS)
 
     def part(cut, initial):
         return rollout(
@@ -203,7 +292,7 @@ def test_two_halves_are_the_whole(name):
 
     whole, first = part(slice(None), None), part(slice(0, 22), None)
     second = part(slice(22, None), first.state)
-    assert second.state == whole.state
+    assert repr(second.state) == repr(whole.state)  # NaN stands for what there is not
     for kept in keep:
         both = np.concatenate([first[kept], second[kept]], axis=1)
         assert np.array_equal(both, whole[kept], equal_nan=True)
@@ -254,7 +343,7 @@ def test_gravity_is_a_load_about_the_axis_by_the_angle():
         ({'every': 0}, 'every must be a whole number >= 1, got 0'),
         ({'threads': 0}, 'threads must be None or a whole number >= 1, got 0'),
         ({'initial': [MotorState()] * 2}, 'initial must be None, .* sequence of 1 of them, got 2'),
-        ({'initial': MotorState(nan)}, 'initial must be finite, got'),
+        ({'initial': MotorState(nan)}, 'initial must be of finite angle .*, got'),
     ],
 )
 def test_what_breaks_a_rule_is_one_line(wrong, line):

@@ -15,18 +15,27 @@ from mime_motor_ros.sensing import (
     Encoder,
     Fault,
     Faults,
+    low_passed,
     Measured,
     NO_FAULTS,
     NO_SENSORS,
     noise_key,
     normal,
     Reading,
+    sampled,
     sense,
     Sensors,
     Tachometer,
     TorqueSensor,
 )
-from mime_motor_ros.winding import ABSOLUTE_ZERO, NO_WINDING, Winding
+from mime_motor_ros.winding import (
+    ABSOLUTE_ZERO,
+    derating,
+    NO_WINDING,
+    resistance,
+    temperature_after,
+    Winding,
+)
 import pytest
 
 NAN, INF = math.nan, math.inf
@@ -135,10 +144,10 @@ def test_a_low_pass_follows_a_step_as_its_closed_form():
 
 def test_a_low_pass_does_not_hang_on_the_sampling_where_the_value_holds():
     channel = Channel(cutoff=3.0)
-    once = channel.passed(2.0, -1.0, 0.1)
-    half = channel.passed(2.0, channel.passed(2.0, -1.0, 0.05), 0.05)
+    once = low_passed(channel, 2.0, -1.0, 0.1)
+    half = low_passed(channel, 2.0, low_passed(channel, 2.0, -1.0, 0.05), 0.05)
     assert half == pytest.approx(once, rel=1e-14)
-    assert channel.passed(2.0, None, 0.1) == 2.0
+    assert low_passed(channel, 2.0, NAN, 0.1) == 2.0
 
 
 def test_a_slow_sine_passes_and_a_fast_one_is_damped_as_a_first_order_filter_does():
@@ -158,7 +167,7 @@ def test_quantisation_is_to_the_nearest_and_after_the_bias():
 
 @given(st.floats(-1e300, 1e300), st.floats(0.0, 1e300))
 def test_a_quantised_value_is_within_half_a_step(value, resolution):
-    read = Channel(resolution=resolution).read(value, 0, 0)
+    read = sampled(Channel(resolution=resolution), value, 0, 0)
     assert abs(read - value) <= 0.5 * resolution + 1e-15 * abs(value)
 
 
@@ -166,10 +175,10 @@ def test_the_order_is_low_pass_bias_noise_quantisation():
     channel, torque = FULL.tachometer, FULL.torque
     passed = felt = None
     for number, (state, read) in enumerate(zip(WAY, played(FULL, WAY)[0], strict=True)):
-        passed = state[1] if passed is None else channel.passed(state[1], passed, 1e-3)
+        passed = state[1] if passed is None else low_passed(channel, state[1], passed, 1e-3)
         noise = normal(noise_key(7, 'wheel', 'speed'), number)
         assert read.speed == round((passed + 0.25 + 0.5 * noise) / 0.125) * 0.125
-        felt = state[2] if felt is None else torque.passed(state[2], felt, 1e-3)
+        felt = state[2] if felt is None else low_passed(torque, state[2], felt, 1e-3)
         noise = normal(noise_key(7, 'wheel', 'torque'), number)
         assert read.torque == round((felt - 0.02 + 0.01 * noise) / 0.001) * 0.001
         assert read.position == math.floor(state[0] * 1000 / math.tau) * math.tau / 1000
@@ -304,22 +313,22 @@ def test_a_fault_is_known_by_its_name():
 def test_a_constant_power_warms_as_the_closed_form_for_any_step(dt):
     temperature = 20.0
     for n in range(1, 51):
-        temperature = COPPER.temperature_after(temperature, 40.0, dt)
+        temperature = temperature_after(COPPER, temperature, 40.0, dt)
         assert temperature == pytest.approx(100.0 - 80.0 * math.exp(-n * dt / 30.0), rel=1e-12)
 
 
 def test_a_winding_cools_to_the_ambient_and_stays_there():
-    temperature = COPPER.temperature_after(120.0, 0.0, 30.0)
+    temperature = temperature_after(COPPER, 120.0, 0.0, 30.0)
     assert temperature == pytest.approx(20.0 + 100.0 / math.e)
-    assert COPPER.temperature_after(20.0, 0.0, 1e-3) == 20.0
-    assert COPPER.temperature_after(120.0, 0.0, 1e9) == 20.0
+    assert temperature_after(COPPER, 20.0, 0.0, 1e-3) == 20.0
+    assert temperature_after(COPPER, 120.0, 0.0, 1e9) == 20.0
 
 
 def test_the_heat_that_is_stored_is_the_one_that_came_less_the_one_that_left():
     temperature, dt, stored = 20.0, 1e-4, 0.0
     for n in range(2000):
         power = 100.0 * math.sin(0.01 * n) ** 2
-        after = COPPER.temperature_after(temperature, power, dt)
+        after = temperature_after(COPPER, temperature, power, dt)
         stored += dt * (power - (0.5 * (temperature + after) - 20.0) / 2.0)
         temperature = after
     assert 15.0 * (temperature - 20.0) == pytest.approx(stored, rel=1e-9)
@@ -328,21 +337,21 @@ def test_the_heat_that_is_stored_is_the_one_that_came_less_the_one_that_left():
 def test_without_a_thermal_resistance_the_winding_stays_at_the_ambient_temperature():
     assert NO_WINDING.is_none
     assert not COPPER.is_none
-    assert NO_WINDING.temperature_after(80.0, 1e6, 1.0) == 25.0
-    assert NO_WINDING.resistance(1.7, 25.0) == 1.7
-    assert NO_WINDING.derating(1e9) == 1.0
+    assert temperature_after(NO_WINDING, 80.0, 1e6, 1.0) == 25.0
+    assert resistance(NO_WINDING, 1.7, 25.0) == 1.7
+    assert derating(NO_WINDING, 1e9) == 1.0
 
 
 @pytest.mark.parametrize('tiny', [1e-200, 5e-324])
 def test_a_winding_without_mass_is_at_its_final_temperature_at_once(tiny):
-    assert Winding(tiny, tiny).temperature_after(90.0, 0.0, 1e-3) == 25.0
+    assert temperature_after(Winding(tiny, tiny), 90.0, 0.0, 1e-3) == 25.0
 
 
 def test_copper_has_two_fifths_more_resistance_when_100_kelvin_warmer():
-    assert COPPER.resistance(2.0, 25.0) == 2.0
-    assert COPPER.resistance(2.0, 125.0) == pytest.approx(2.786)
-    assert replace(COPPER, reference=20.0).resistance(2.0, 20.0) == 2.0
-    assert replace(COPPER, coefficient=0.0).resistance(2.0, 500.0) == 2.0
+    assert resistance(COPPER, 2.0, 25.0) == 2.0
+    assert resistance(COPPER, 2.0, 125.0) == pytest.approx(2.786)
+    assert resistance(replace(COPPER, reference=20.0), 2.0, 20.0) == 2.0
+    assert resistance(replace(COPPER, coefficient=0.0), 2.0, 500.0) == 2.0
 
 
 @pytest.mark.parametrize(
@@ -350,7 +359,7 @@ def test_copper_has_two_fifths_more_resistance_when_100_kelvin_warmer():
     [(20.0, 1.0), (100.0, 1.0), (112.5, 0.75), (140.0, 0.2), (150.0, 0.0), (1e9, 0.0)],
 )
 def test_derating_falls_in_a_line_from_the_limit_to_the_maximum(temperature, factor):
-    assert COPPER.derating(temperature) == pytest.approx(factor)
+    assert derating(COPPER, temperature) == pytest.approx(factor)
 
 
 # What is refused
