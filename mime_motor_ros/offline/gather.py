@@ -12,6 +12,7 @@ left out. So `rollout` over what is gathered gives what `replay` gives.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from math import inf, nan
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MotorError
+from ..loop import State
 from ..model import MotorState, Pose
-from ..rollout import Rollout, rollout, RolloutMotor, RolloutState
+from ..rollout import Rollout, rollout, RolloutMotor
 from ..session import Session
 from ..settings import MotorSettings, Settings
 from ..vector import Vector
@@ -32,10 +34,6 @@ Array = NDArray[Any]
 
 ROWS = 4096
 """Steps of a block."""
-BREAK = 1
-"""Mark of a step that does not begin where the one before ended."""
-RESET = 2
-"""Mark of a step before which the motors were put back to their initial state."""
 
 
 class GatherError(MotorError):
@@ -48,7 +46,8 @@ def row_type(motors: int, loads: bool) -> np.dtype[Any]:
 
     start_ns, stamp_ns; dt [s]; mount: pose x y z [m] qx qy qz qw; rate [rad/s], world axes;
     command: a motor, NaN where none acts; loads: force and torque on the stator, then on the
-    rotor, world axes [N, N m], where the recording has any; mark: 0, BREAK or RESET.
+    rotor, world axes [N, N m], where the recording has any. Where a step does not begin when the
+    one before ended, none was taken between them.
     """
     fields: list[Any] = [
         ('start_ns', 'i8'),
@@ -57,7 +56,6 @@ def row_type(motors: int, loads: bool) -> np.dtype[Any]:
         ('mount', 'f8', (7,)),
         ('rate', 'f8', (3,)),
         ('command', 'f8', (motors,)),
-        ('mark', 'i8'),
     ]
     return np.dtype([*fields, ('loads', 'f8', (motors, 12))] if loads else fields)
 
@@ -71,14 +69,10 @@ class _Reading(Session):
                 f'torque_limit must be 0 N m (none) here, got {chosen.torque_limit:g}. It makes '
                 'what a motor does hang on the others; motor_replay has it.'
             )
-        self._name, self._mark, self._ended = name, 0, 0
+        self._name = name
         self.stators = {motor.stator_frame for motor in chosen.motors}
         self.placed = False
         super().__init__(chosen)
-
-    def reset(self) -> None:
-        super().reset()
-        self._mark = RESET
 
     def _frame(self, frame: str) -> str:
         found = super()._frame(frame)
@@ -102,12 +96,10 @@ class _Reading(Session):
                 )
             commands.append(nan if setpoint is None else setpoint.value)
             loads.append((*stator.force, *stator.torque, *rotor.force, *rotor.torque))
-        mark = self._mark or (BREAK if self._ended not in (0, start_ns) else 0)
-        self._mark, self._ended = 0, stamp_ns
         self.steps += 1
         self.waiting = ''
         pose = (*mount.position, *mount.orientation)
-        return (start_ns, stamp_ns, dt, pose, rate, tuple(commands), mark, tuple(loads))
+        return (start_ns, stamp_ns, dt, pose, rate, tuple(commands), tuple(loads))
 
 
 class Gathering:
@@ -185,34 +177,37 @@ def rollouts(
     motors
         Of each parameter set all motors of the node, in its order, one set after the other.
     initial
-        Where each begins, and begins again behind a reset.
+        Where each begins.
     blocks
         Rows of `row_type`.
     keep, threads
         As of `rollout`.
 
     """
-    states: list[RolloutState] = [RolloutState(x) for x in initial]
+    states: list[MotorState | State] = list(initial)
+    ended: int | None = None
     for block in blocks:
-        begins = [*np.flatnonzero(block['mark']).tolist(), len(block)]
-        start = 0
-        for end in [*begins] if begins[0] else begins[1:]:
-            rows = block[start:end]
-            mark = int(rows['mark'][0])
-            if mark == RESET:
-                states = [RolloutState(x) for x in initial]
-            elif mark == BREAK:
+        before = [block['start_ns'][0] if ended is None else ended, *block['stamp_ns'][:-1]]
+        breaks = np.flatnonzero(block['start_ns'] != before).tolist()
+        for start, end in pairwise([0, *(x for x in breaks if x), len(block)]):
+            if start in breaks:
                 # How the mount turned meanwhile is no impulse of the drive's own rotor.
-                states = [x._replace(drive_spin=None) for x in states]
+                states = [_geared(x) for x in states]
+            rows = block[start:end]
             made = _piece(motors, states, rows, keep, threads)
             states = list(made.state)
             yield rows, made
-            start = end
+        ended = int(block['stamp_ns'][-1])
+
+
+def _geared(state: MotorState | State) -> MotorState | State:
+    """Return a state whose drive turns as the gear has it, whatever it did before."""
+    return state._replace(drive_spin=nan) if isinstance(state, State) else state
 
 
 def _piece(
     motors: Sequence[RolloutMotor],
-    states: Sequence[RolloutState],
+    states: Sequence[MotorState | State],
     rows: Array,
     keep: Sequence[str],
     threads: int | None,

@@ -39,8 +39,8 @@ class Block(NamedTuple):
 
     def size(self, name: str, part: slice = slice(None)) -> Array:
         """Return the length of a vector that is summed over the motors: (P, n)."""
-        total = self.kept[name][..., part].sum(axis=1)
-        length: Array = np.sqrt((total * total).sum(axis=-1))
+        x, y, z = np.moveaxis(self.kept[name][..., part], -1, 0).sum(axis=2)
+        length: Array = np.sqrt(x * x + y * y + z * z)
         return length
 
     def rotor_energy(self) -> Array:

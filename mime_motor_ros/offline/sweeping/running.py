@@ -17,7 +17,6 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager
-from importlib.util import find_spec
 import logging
 import multiprocessing
 import os
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compiling import numba
 from ...errors import MotorError
 from .figures import columns, measure
 from .points import Points
@@ -83,7 +83,7 @@ def local(workers: int | None) -> Iterator[tuple[Submit, int]]:
     """Give what takes jobs on this machine, and how many to hand it at a time."""
     count = workers or cores()
     made: Executor
-    if find_spec('numba') and find_spec('mime_motor_ros.compiling'):
+    if numba():
         made = ThreadPoolExecutor(count)
     else:
         spawning = multiprocessing.get_context('spawn')
