@@ -8,8 +8,8 @@ import pytest
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
 from mime_motor_ros.offline.gather import (  # noqa: E402
-    Gathering,
     GatherError,
+    Gathering,
     rollout_motor,
     rollouts,
 )

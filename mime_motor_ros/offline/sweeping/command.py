@@ -29,7 +29,7 @@ examples:
         through two recordings, on one core
   motor_sweep sweep.yaml walk --out sweep.parquet --scheduler tcp://10.0.0.1:8786
         on the cluster of a dask scheduler
-  motor_sweep --figures
+  motor_sweep --list-figures
         what may be told of a run
 
 Interrupted or killed, the same command goes on from what was finished.
@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     )
     where.add_argument('--scheduler', metavar='ADDRESS', help='of a cluster of dask.distributed')
     options.add_argument(
-        '--figures', action='store_true', help='list what may be told of a run, and end'
+        '--list-figures', action='store_true', help='list what may be told of a run, and end'
     )
     options.add_argument('-q', '--quiet', action='store_true', help='no progress bar')
     return options
@@ -80,11 +80,11 @@ def main(args: Sequence[str] | None = None) -> int:
         import argcomplete
 
         argcomplete.autocomplete(options_of)
-    options = options_of.parse_args(args)
-    if not options.figures and (options.specification is None or options.out is None):
+    options = options_of.parse_intermixed_args(args)
+    if not options.list_figures and (options.specification is None or options.out is None):
         options_of.error('a specification and --out FILE are needed')
     try:
-        return _list() if options.figures else _sweep(options, stop)
+        return _list() if options.list_figures else _sweep(options, stop)
     except MotorError as error:
         print(f'motor_sweep: {error}', file=sys.stderr)
         return 1

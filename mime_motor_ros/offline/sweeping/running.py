@@ -140,7 +140,7 @@ def cluster(address: str) -> Iterator[tuple[Submit, int]]:
     Client: Any = distributed.Client
     logging.getLogger('distributed').setLevel(logging.CRITICAL)  # it is said once, and by us
     try:
-        client: Any = Client(address, timeout=5, set_as_default=False)
+        client: Any = Client(address, timeout=3, set_as_default=False)
     except (OSError, ValueError, ImportError) as error:
         text = ' '.join(str(error).split()) or type(error).__name__
         raise ClusterError(
