@@ -14,16 +14,16 @@ import os
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from . import arrays
+from .arrays import Array
 from .compiling import compiled, numba, numbers
 from .drive import at_rest, Drive, PLAIN
 from .errors import MotorError, ParameterError
 from .loop import Given, HELPERS, Kept, run, State, Vectors
 from .model import MotorParameters, MotorState
 from .sensing import NO_SENSORS, Reading, Sensors
-
-Array = NDArray[Any]
 
 WIDTHS: dict[str, tuple[int, ...]] = dict.fromkeys(Kept._fields, ()) | {
     'momentum': (3,),
@@ -33,8 +33,10 @@ WIDTHS: dict[str, tuple[int, ...]] = dict.fromkeys(Kept._fields, ()) | {
 }
 """What can be kept, and of how many numbers a step."""
 
-NOT_KEPT = {name: np.empty(0, np.int64 if name == 'limits' else np.float64) for name in WIDTHS}
-STILL = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+KINDS = {'limits': np.int64}
+NOT_KEPT = {name: np.empty(0, KINDS.get(name, float)) for name in WIDTHS}
+LENGTH = 1_000_000
+"""Steps in one part: a signal is heard between two of them."""
 
 
 class RolloutMotor(NamedTuple):
@@ -55,8 +57,8 @@ class Rollout(Mapping[str, Array]):
 
     """
 
-    def __init__(self, arrays: dict[str, Array], state: tuple[State, ...]) -> None:
-        self._arrays, self.state = arrays, state
+    def __init__(self, kept: dict[str, Array], state: tuple[State, ...]) -> None:
+        self._arrays, self.state = kept, state
 
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
@@ -133,79 +135,66 @@ def rollout(
         If the numbers of a motor grow beyond computing.
 
     """
-    given = [motors] if isinstance(motors, (MotorParameters, RolloutMotor)) else list(motors)
-    all_motors = [RolloutMotor(x) if isinstance(x, MotorParameters) else x for x in given]
-    if not all_motors or not all(isinstance(x, RolloutMotor) for x in all_motors):
-        rule = 'a RolloutMotor or MotorParameters, or a sequence of at least one of them'
-        raise ParameterError('motors', rule, type(motors).__name__)
-    M = len(all_motors)
-    commands = _numbers('command', command)
+    every_motor = _motors(motors)
+    M = len(every_motor)
+    commands = arrays.numbers('command', command)
     N = commands.shape[-1] if commands.ndim else 0
     if commands.shape not in ((N,), (M, N)) or not N or np.isinf(commands).any():
         rule = f'finite numbers or NaN of shape (N,) or ({M}, N), N >= 1'
-        raise ParameterError('command', rule, _told(commands))
-    steps = _numbers('dt', dt)
-    if steps.shape not in ((), (N,)) or not ((steps > 0.0) & (steps < np.inf)).all():
-        rule = f'finite and > 0 s, a number or of shape ({N},)'
-        raise ParameterError('dt', rule, dt if not steps.ndim else _told(steps))
-    poses = _rows('mount', mount, N, (7,), 'x y z [m] qx qy qz qw')
-    if mount is not None:
-        lengths = np.sqrt((poses[..., 3:] ** 2).sum(axis=-1))
-        if not (np.abs(lengths - 1.0) <= 1e-2).all():
-            worst = float(lengths[np.abs(lengths - 1.0).argmax()])
-            raise ParameterError(
-                'mount', 'poses with quaternions of length 1', f'length {worst:g}'
-            )
-    rates = _rows('mount_rate', mount_rate, N, (3,), 'rad/s, world axes')
-    wrenches = _rows('loads', loads, N, (12,), 'N and N m, world axes', M)
-    moments, phases = _gravity(gravity, M)
-    unknown = [name for name in keep if name not in WIDTHS]
-    if isinstance(keep, str) or unknown or not keep:
-        named = repr(keep) if isinstance(keep, str) or not keep else ', '.join(map(repr, unknown))
-        raise ParameterError('keep', f'names of {", ".join(WIDTHS)}', named)
-    if not _is_whole(every):
-        raise ParameterError('every', 'a whole number >= 1', every)
-    if not (threads is None or _is_whole(threads)):
-        raise ParameterError('threads', 'None or a whole number >= 1', threads)
-    starts = _initial(initial, all_motors)
+        raise ParameterError('command', rule, arrays.told(commands))
+    steps, poses = arrays.steps('dt', dt, N), arrays.poses('mount', mount, N)
+    rates = arrays.rows('mount_rate', mount_rate, [(N, 3)], 'rad/s, world axes')
+    shapes = [(N, 12), (M, N, 12)]
+    wrenches = arrays.rows('loads', loads, shapes, 'N and N m, world axes')
+    moments, phases = arrays.pair('gravity', gravity, M, 'moment [N m], phase [rad]')
+    _check_names(keep)
+    arrays.check_whole('every', every)
+    if threads is not None:
+        arrays.check_whole('threads', threads)
+    starts = _initial(initial, every_motor)
 
-    K = -(-N // every)
-    arrays = {
-        name: np.empty((M, K, *WIDTHS[name]), np.int64 if name == 'limits' else np.float64)
-        for name in keep
+    kept = {
+        name: np.empty((M, -(-N // every), *WIDTHS[name]), KINDS.get(name, float)) for name in keep
     }
-    kernel = compiled(run, *HELPERS) if numba() else run
-    inputs = [
-        np.atleast_1d(steps),
-        STILL if mount is None else poses,
-        rates[:1] if mount_rate is None else rates,
-    ]
-    vectors = any(name in arrays for name in Vectors._fields)
+    has_vectors = any(name in kept for name in Vectors._fields)
+    is_compiled = numba() is not None
+    kernel = compiled(run, *HELPERS) if is_compiled else run
+    length = every * max(1, LENGTH // every)  # so that every part begins with a kept step
 
     def one(m: int) -> State:
-        model, drive, sensors = all_motors[m]
-        own = wrenches if wrenches.ndim == 2 else wrenches[m]
-        own = own[:1] if loads is None else own
-        mine = commands if commands.ndim == 1 else commands[m]
-        rows: Any = [row.reshape(-1) for row in (*inputs, own, mine)]
-        rows = rows if numba() else [row.tolist() for row in rows]
-        dts, where, rate, on, wished = rows
-        kept = NOT_KEPT | {name: array[m].reshape(-1) for name, array in arrays.items()}
+        model, drive, sensors = every_motor[m]
+        own = wrenches[m] if wrenches.ndim == 3 else wrenches
+        mine = commands[m] if commands.ndim == 2 else commands
         is_free = drive.is_plain and not model.gear.inertia
-        last = kernel(
+        constants = (
             numbers(model),
             model._Q_S,
             numbers(model.imbalance),
             None if model._is_plain and is_free else numbers(drive),
             is_free,
             None if sensors.is_none else numbers(sensors.numbers),
-            numbers(starts[m]),
-            Given(dts, where, rate, on, wished, float(moments[m]), float(phases[m])),
-            Kept(*[kept[name] for name in Kept._fields]),
-            Vectors(*[kept[name] for name in Vectors._fields]) if vectors else None,
-            every,
         )
-        return State(*last)
+        state = numbers(starts[m])
+        for begin in range(0, N, length):
+            part = slice(begin, begin + length)
+            rows: Any = [
+                (x[part] if len(x) > 1 else x).reshape(-1)
+                for x in (steps, poses, rates, own, mine)
+            ]
+            rows = rows if is_compiled else [x.tolist() for x in rows]
+            dts, where, turning, on, wished = rows
+            given = Given(dts, where, turning, on, wished, float(moments[m]), float(phases[m]))
+            part = slice(begin // every, (begin + length) // every)
+            row = NOT_KEPT | {name: x[m, part].reshape(-1) for name, x in kept.items()}
+            state = kernel(
+                *constants,
+                state,
+                given,
+                Kept(*[row[name] for name in Kept._fields]),
+                Vectors(*[row[name] for name in Vectors._fields]) if has_vectors else None,
+                int(every),
+            )
+        return State(*state)
 
     def tried(m: int) -> State:
         try:
@@ -216,53 +205,28 @@ def rollout(
             raise _too_large(m)
         return last
 
-    workers = min(threads or len(os.sched_getaffinity(0)), M) if numba() else 1
+    workers = min(threads or len(os.sched_getaffinity(0)), M) if is_compiled else 1
     if workers == 1:
-        return Rollout(arrays, tuple(map(tried, range(M))))
+        return Rollout(kept, tuple(map(tried, range(M))))
     first = tried(0)  # what has to be compiled is so once
     with ThreadPoolExecutor(workers) as pool:
-        return Rollout(arrays, (first, *pool.map(tried, range(1, M))))
+        return Rollout(kept, (first, *pool.map(tried, range(1, M))))
 
 
-def _numbers(name: str, value: Any) -> Array:
-    try:
-        return np.ascontiguousarray(np.asarray(value, dtype=np.float64)).reshape(np.shape(value))
-    except (TypeError, ValueError):
-        raise ParameterError(name, 'numbers', type(value).__name__) from None
+def _motors(value: Any) -> list[RolloutMotor]:
+    each = [value] if isinstance(value, (MotorParameters, RolloutMotor)) else list(value)
+    motors = [RolloutMotor(x) if isinstance(x, MotorParameters) else x for x in each]
+    if not motors or not all(isinstance(x, RolloutMotor) for x in motors):
+        rule = 'a RolloutMotor or MotorParameters, or a sequence of at least one of them'
+        raise ParameterError('motors', rule, type(value).__name__)
+    return motors
 
 
-def _told(array: Array) -> str:
-    odd = '' if np.isfinite(array).all() else ', not all finite'
-    return f'shape {array.shape}{odd}'
-
-
-def _rows(
-    name: str, value: Any, N: int, width: tuple[int, ...], unit: str, M: int | None = None
-) -> Array:
-    """Return the rows of an input, one a step; zeros where it is not given."""
-    if value is None:
-        return np.zeros((N, *width))
-    array = _numbers(name, value)
-    shapes = [(N, *width)] if M is None else [(N, *width), (M, N, *width)]
-    if array.shape not in shapes or not np.isfinite(array).all():
-        rule = f'None or finite numbers of shape {" or ".join(map(str, shapes))} [{unit}]'
-        raise ParameterError(name, rule, _told(array))
-    return array
-
-
-def _gravity(value: Any, M: int) -> tuple[Array, Array]:
-    if value is None:
-        return np.zeros(M), np.zeros(M)
-    rule = f'None or (moment [N m], phase [rad]), each a finite number or of shape ({M},)'
-    try:
-        moment, phase = (np.asarray(x, dtype=np.float64) for x in value)
-    except (TypeError, ValueError):
-        raise ParameterError('gravity', rule, type(value).__name__) from None
-    if not {moment.shape, phase.shape} <= {(), (M,)} or not (
-        np.isfinite(moment).all() and np.isfinite(phase).all()
-    ):
-        raise ParameterError('gravity', rule, f'{_told(moment)} and {_told(phase)}')
-    return np.broadcast_to(moment, (M,)), np.broadcast_to(phase, (M,))
+def _check_names(keep: Any) -> None:
+    unknown = [name for name in keep if name not in WIDTHS]
+    if isinstance(keep, str) or unknown or not keep:
+        given = repr(keep) if isinstance(keep, str) or not keep else ', '.join(map(repr, unknown))
+        raise ParameterError('keep', f'names of {", ".join(WIDTHS)}', given)
 
 
 def _initial(value: Any, motors: list[RolloutMotor]) -> list[State]:
@@ -279,11 +243,6 @@ def _initial(value: Any, motors: list[RolloutMotor]) -> list[State]:
         rule = 'of finite angle [rad] and spin [rad/s]'
         raise ParameterError('initial', rule, next(x for x in each if x is not None))
     return states
-
-
-def _is_whole(value: Any) -> bool:
-    is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return is_number and int(value) >= 1
 
 
 def _too_large(m: int) -> MotorError:

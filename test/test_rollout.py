@@ -306,6 +306,28 @@ def test_of_every_third_step_the_first_is_kept():
         assert np.array_equal(some[name], all_of_them[name][:, ::3])
 
 
+@pytest.mark.parametrize('every', [1, 3, 60])
+def test_in_parts_it_is_the_same(every, monkeypatch):
+    import mime_motor_ros.rollout  # noqa: F401  its name in the package is that of the function
+
+    mount, rates, loads = moving()
+    given = {
+        'dt': np.linspace(1e-3, 2e-3, N),
+        'command': np.sin(np.arange(N)),
+        'mount': mount,
+        'mount_rate': rates,
+        'loads': loads[None],
+        'every': every,
+        'keep': tuple(WIDTHS),
+    }
+    whole = rollout(MOTORS['measured'], **given)
+    monkeypatch.setattr(sys.modules['mime_motor_ros.rollout'], 'LENGTH', 7)
+    parts = rollout(MOTORS['measured'], **given)
+    for name in WIDTHS:
+        assert np.array_equal(whole[name], parts[name], equal_nan=True)
+    assert repr(parts.state) == repr(whole.state)
+
+
 def test_gravity_is_a_load_about_the_axis_by_the_angle():
     made = rollout(
         [WHEEL, WHEEL],
@@ -341,7 +363,7 @@ def test_gravity_is_a_load_about_the_axis_by_the_angle():
         ({'keep': 'spin'}, "keep must be names of angle, spin, .*, got 'spin'"),
         ({'keep': ('spin', 'omega')}, "keep must be names of .*, got 'omega'"),
         ({'every': 0}, 'every must be a whole number >= 1, got 0'),
-        ({'threads': 0}, 'threads must be None or a whole number >= 1, got 0'),
+        ({'threads': 0}, 'threads must be a whole number >= 1, got 0'),
         ({'initial': [MotorState()] * 2}, 'initial must be None, .* sequence of 1 of them, got 2'),
         ({'initial': MotorState(nan)}, 'initial must be of finite angle .*, got'),
     ],

@@ -5,12 +5,13 @@ Measure what the motor costs, beside what else there is, and print it as one tab
 
 One step: ``advance`` with all outputs, against MuJoCo's ``mj_step`` of the same rig, called from
 Python; and a step of a session whose motor has no drive and no sensors, against one that cannot
-have them. The loop: the motor node at 1 kHz, against an ordinary rclpy node (plain_node.py) with
-the same step and topics. This process sends both an IMU at 1 kHz and /tf at 100 Hz and reads
-every topic they publish. The node has one core, this process the other. A third run is the motor
-node with more around it: 20 requests a second for a parameter, and a /tf of 40 frames at 50 Hz.
-All takes turns with what it is compared with, so that a busy machine hits both; numbers are
-medians over the rounds. ``--habits`` compares, instead, the habits of a real-time loop with none.
+have them. Many steps in one call: see bench_rollout.py. The loop: the motor node at 1 kHz,
+against an ordinary rclpy node (plain_node.py) with the same step and topics. This process sends
+both an IMU at 1 kHz and /tf at 100 Hz and reads every topic they publish. The node has one core,
+this process the other. A third run is the motor node with more around it: 20 requests a second
+for a parameter, and a /tf of 40 frames at 50 Hz. All takes turns with what it is compared with, so
+that a busy machine hits both; numbers are medians over the rounds. ``--habits`` compares, instead,
+the habits of a real-time loop with none.
 
 Ends with code 1 when a target is missed.
 """
@@ -21,6 +22,7 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 import json
+from math import inf, isnan, nan
 import os
 from pathlib import Path
 import signal
@@ -32,7 +34,9 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
+import bench_rollout
 from demo import die_with_the_parent, prepare_environment
+from mime_motor_ros.compiling import numba
 from mime_motor_ros.demo_mount import gyro, IMU_ON_MOUNT, tumble
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.figures import quantile
@@ -89,6 +93,9 @@ RIG = """
   <actuator><motor joint="wheel"/></actuator>
 </mujoco>
 """
+
+
+Rolled = dict[str, float | None]
 
 
 class BenchError(MotorError):
@@ -197,6 +204,13 @@ def time_steps() -> dict[str, float]:
     medians = {name: median(values) for name, values in times.items()}
     pairs = zip(times['session'], times['without drives'], strict=True)
     return {**medians, 'unused': median(ours - bare for ours, bare in pairs)}
+
+
+def time_rollouts() -> Rolled:
+    """Return how long a step of a motor in a rollout takes [ns], by contestant."""
+    if numba() is None:
+        raise BenchError('numba is not installed; run: make bench')
+    return bench_rollout.time_rollouts(RIG)
 
 
 # --- the loop ---------------------------------------------------------------------------------
@@ -513,12 +527,13 @@ def summary(runs: list[Run], node: str) -> Loop:
 
 
 def judge(
-    steps: dict[str, float], motor: Loop, plain: Loop, busy: Loop
+    steps: dict[str, float], rolled: Rolled, motor: Loop, plain: Loop, busy: Loop
 ) -> list[tuple[str, str, bool]]:
     """Return what has a target: which, how it came out, and whether it is reached."""
     slowest = max(steps['symmetric'], steps['asymmetric'])
     ratio = motor.cpu / plain.cpu
     later = busy.p99 / motor.p99
+    many, most = rolled['rollout 1000'] or inf, bench_rollout.TARGET
     return [
         ('one step', f'{slowest:.1f} us of at most {STEP_TARGET:g} us', slowest <= STEP_TARGET),
         (
@@ -526,6 +541,7 @@ def judge(
             f'{steps["unused"]:.2f} us a step, at most {UNUSED_TARGET:g} us',
             steps['unused'] <= UNUSED_TARGET,
         ),
+        ('rollout', f'{many:.0f} ns a motor-step, at most {most:g} ns', many <= most),
         ('steps', f'{motor.made:.2f} % of at least {MADE_TARGET:g} %', motor.made >= MADE_TARGET),
         ('CPU', f'{ratio:.2f} of the plain node, at most {CPU_TARGET:g}', ratio <= CPU_TARGET),
         (
@@ -536,11 +552,14 @@ def judge(
     ]
 
 
-def table(steps: dict[str, float], motor: Loop, plain: Loop, busy: Loop) -> Table:
+def table(steps: dict[str, float], rolled: Rolled, motor: Loop, plain: Loop, busy: Loop) -> Table:
     """Return all figures as a table."""
     shown = Table('', 'motor', 'compared with', 'ratio', 'target', title='Bench (medians)')
 
     def row(name: str, form: str, ours: float, theirs: float, target: str = '') -> None:
+        if isnan(theirs):
+            shown.add_row(name, form.format(ours), 'not installed', '', target)
+            return
         ratio = f'{ours / theirs:.2f}' if theirs else ''
         shown.add_row(name, form.format(ours), form.format(theirs), ratio, target)
 
@@ -550,6 +569,15 @@ def table(steps: dict[str, float], motor: Loop, plain: Loop, busy: Loop) -> Tabl
     name, target = 'step of a session, without drives (us)', f'<= {UNUSED_TARGET:g} us more'
     bare = steps['without drives']
     row(name, '{:.1f}', bare + steps['unused'], bare, target)  # of pairs of batches, as judged
+    shown.add_section()
+    for count in bench_rollout.COUNTS:
+        own = f'rollout, {count} motor{"s"[: count > 1]}'
+        target = f'<= {bench_rollout.TARGET:g}' if count > 1 else ''
+        for other, words in (('mujoco', 'mujoco.rollout'), ('basilisk', 'Basilisk')):
+            name, theirs = f'{own}, against {words} (ns)', rolled[f'{other} {count}']
+            row(name, '{:.0f}', rolled[f'rollout {count}'] or 0.0, theirs or nan, target)
+    name = 'rollout, 1000 motors, with and without mount_wrench (ns)'
+    row(name, '{:.0f}', rolled['rollout 1000 wrench'] or 0.0, rolled['rollout 1000'] or nan)
     shown.add_section()
     row('steps made of those due (%)', '{:.2f}', motor.made, plain.made, f'>= {MADE_TARGET:g}')
     row('steps received here (%)', '{:.2f}', motor.received, plain.received)
@@ -619,6 +647,7 @@ def main() -> int:
     )
     try:
         steps = {} if options.habits else time_steps()
+        rolled = {} if options.habits else time_rollouts()
         runs = run_loops(options.seconds, options.rounds, contestants)
     except BenchError as error:
         print(f'bench: {error}', file=sys.stderr)
@@ -626,16 +655,17 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     if options.json is not None:
-        raw = {'steps_us': steps, 'runs': [run._asdict() for run in runs]}
+        raw = {'steps_us': steps, 'rollouts_ns': rolled, 'runs': [run._asdict() for run in runs]}
         options.json.write_text(json.dumps(raw) + '\n')
     if options.habits:
         Console().print(habits_table(runs))
         return 0
     motor, plain, busy = (summary(runs, name) for name in NODES)
-    Console().print(table(steps, motor, plain, busy))
+    Console().print(table(steps, rolled, motor, plain, busy))
     print('One step is compared with mj_step of MuJoCo; the node with a plain rclpy timer node.')
+    print('Rollouts: ns of one core for a step of a motor, angle and spin kept.')
     print(f'Lateness: from the end of a step to its first message sent, at {RATE} steps/s.')
-    judged = judge(steps, motor, plain, busy)
+    judged = judge(steps, rolled, motor, plain, busy)
     missed = [(name, text) for name, text, reached in judged if not reached]
     for name, text in missed:
         print(f'missed: {name}: {text}')
