@@ -50,6 +50,7 @@ setup(
             f'motor_check = {NAME}.check.command:run',
             f'motor_replay = {NAME}.offline.replay_command:run',
             f'motor_identify = {NAME}.offline.identify.command:run',
+            f'motor_sweep = {NAME}.offline.sweeping.command:run',
         ],
     },
 )

@@ -649,15 +649,25 @@ class Session:
         """Take the step that ends at a stamp, or say in ``waiting`` why there is none."""
         self._read(start_ns, stamp_ns)
         moving = self._moving(stamp_ns)
-        if moving is None:
-            return None
-        mount, rate = moving
-        timeout, enabled = self.settings.command_timeout, self.enabled
+        return None if moving is None else self._taken(start_ns, stamp_ns, dt, *moving)
+
+    def _given(
+        self, index: int, time_ns: int, mount: Pose
+    ) -> tuple[Setpoint | None, Wrench, Wrench]:
+        """Return what a motor is given in a step: its set point, and loads in world axes."""
+        stator, rotor = self._load(index, 'stator', mount), self._load(index, 'rotor', mount)
+        timeout = self.settings.command_timeout
+        setpoint = self.motors[index].setpoint(time_ns, timeout) if self.enabled else None
+        return setpoint, stator, rotor
+
+    def _taken(
+        self, start_ns: int, stamp_ns: int, dt: float, mount: Pose, rate: Vector
+    ) -> Outcome | None:
+        """Take a step with what it reads."""
         setpoints, inputs, steps = [], [], []
         try:
             for i, motor in enumerate(self.motors):
-                stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
-                setpoint = motor.setpoint(stamp_ns, timeout) if enabled else None
+                setpoint, stator, rotor = self._given(i, stamp_ns, mount)
                 setpoints.append(setpoint)
                 if motor.is_plain:
                     torque = setpoint.value if setpoint else 0.0

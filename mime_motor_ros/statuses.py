@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .drive import Active
 from .sensing import Fault
 from .session import ADVICE, Session, USUAL
 from .settings import FAULTY

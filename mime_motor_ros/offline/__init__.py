@@ -17,6 +17,8 @@ FUNCTIONS = {
     'replay': 'mime_motor_ros.offline.replaying',
     'Rollout': 'mime_motor_ros.rollout',
     'rollout': 'mime_motor_ros.rollout',
+    'Gathering': 'mime_motor_ros.offline.gather',
+    'sweep': 'mime_motor_ros.offline.sweeping.sweeping',
 }
 
 

@@ -1,0 +1,1 @@
+"""Parameter sweeps: see `sweeping.sweep` and the command `motor_sweep`."""

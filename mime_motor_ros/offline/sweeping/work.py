@@ -1,0 +1,177 @@
+"""
+The folder in which a sweep works: what was gathered, and each finished chunk in a file of its own.
+
+Files get their names when they are complete, so whatever ends a process leaves nothing but whole
+ones, and the same sweep goes on from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import fcntl
+import json
+import os
+from pathlib import Path
+import shutil
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MotorError
+from ..gather import row_type
+
+Array = NDArray[Any]
+
+
+class WorkError(MotorError):
+    """The folder of a sweep cannot be used; the text says why and what to do."""
+
+
+class Stored(NamedTuple):
+    """Gathered rows in a file."""
+
+    path: str
+    motors: int
+    loads: bool
+    placed: bool
+
+    def rows(self) -> Array:
+        """Return them, read where they are used: any length of a recording fits."""
+        return np.asarray(np.memmap(self.path, row_type(self.motors, self.loads), 'r'))
+
+
+class Chunk(NamedTuple):
+    """Points that are run in one go through one recording."""
+
+    recording: int
+    number: int
+    first: int
+    size: int
+
+    @property
+    def name(self) -> str:
+        """Return the name of its file."""
+        return f'part-{self.recording:04d}-{self.number:06d}.npy'
+
+
+class Folder:
+    """
+    The folder of one sweep, which no other process uses meanwhile.
+
+    Parameters
+    ----------
+    path
+        Where; it is made where it is not there.
+    identity
+        What the sweep is made of, by name. A folder of another one is refused.
+
+    Raises
+    ------
+    WorkError
+        If it is that of another sweep, in use, or cannot be written to.
+
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = open(path / 'lock', 'w')  # noqa: SIM115 - held as long as the object
+        except OSError as error:
+            raise WorkError(f'{path} cannot be written: {error.strerror}.') from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise WorkError(f'{path} is in use by another process. Wait for its end.') from None
+        wanted = json.loads(json.dumps(identity, default=str))
+        known = self.read('sweep.json')
+        if known is None:
+            self.write('sweep.json', wanted)
+        elif known != wanted:
+            other = [name for name in wanted if known.get(name) != wanted[name]]
+            raise WorkError(
+                f'{path} has chunks of another sweep, of other {", ".join(other)}. Remove it, or '
+                'choose another folder with --work.'
+            )
+
+    def read(self, name: str) -> Any:
+        """Return what a file of JSON holds, None where it is not there or not whole."""
+        try:
+            return json.loads((self.path / name).read_text())
+        except (OSError, ValueError):
+            return None
+
+    def write(self, name: str, value: Any) -> None:
+        """Write a file of JSON."""
+        self._put(name, lambda part: part.write_text(json.dumps(value, indent=1)))
+
+    def gathered(self, name: str) -> Stored | None:
+        """Return the rows of a name, None where they are not there."""
+        known = self.read(f'{name}.json')
+        if known is None:
+            return None
+        found = Stored(
+            str(self.path / f'{name}.rows'), known['motors'], known['loads'], known['placed']
+        )
+        try:
+            size = os.path.getsize(found.path)
+        except OSError:
+            return None
+        return found if size == known['bytes'] else None
+
+    def gather(self, name: str, gathering: Any) -> int:
+        """Write what is gathered; return how many rows that is."""
+        count = 0
+
+        def fill(part: Path) -> None:
+            nonlocal count
+            with open(part, 'wb') as file:
+                for rows in gathering:
+                    count += len(rows)
+                    rows.tofile(file)
+
+        self._put(f'{name}.rows', fill)
+        self.write(
+            f'{name}.json',
+            {
+                'motors': len(gathering.settings.motors),
+                'loads': 'loads' in gathering.type.names,
+                'placed': gathering.placed,
+                'bytes': count * gathering.type.itemsize,
+            },
+        )
+        return count
+
+    def part(self, chunk: Chunk, width: int) -> Array | None:
+        """Return the figures of a chunk, None where it is not there or not whole."""
+        try:
+            found: Array = np.load(self.path / chunk.name)
+        except (OSError, ValueError, EOFError):
+            return None
+        return found if found.shape == (chunk.size, width) else None
+
+    def put(self, chunk: Chunk, figures: Array) -> None:
+        """Keep the figures of a chunk."""
+
+        def save(part: Path) -> None:
+            with open(part, 'wb') as file:
+                np.save(file, figures)
+
+        self._put(chunk.name, save)
+
+    def remove(self) -> None:
+        """Remove it, when all is in the table."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def close(self) -> None:
+        """Let others use it."""
+        self._lock.close()
+
+    def _put(self, name: str, fill: Any) -> None:
+        part = self.path / f'.{name}.part'
+        try:
+            fill(part)
+            os.replace(part, self.path / name)
+        except OSError as error:
+            raise WorkError(f'{self.path / name} cannot be written: {error.strerror}.') from None
