@@ -26,7 +26,7 @@ setup(
     maintainer='mime_motor_ros maintainers',
     maintainer_email='maintainers@example.org',
     license='Apache-2.0',
-    packages=[NAME, f'{NAME}.check', f'{NAME}.offline'],
+    packages=[NAME, f'{NAME}.check', f'{NAME}.offline', f'{NAME}.offline.report'],
     python_requires='>=3.10',
     install_requires=['setuptools'],
     extras_require={
@@ -49,6 +49,7 @@ setup(
             f'motor_table = {NAME}.table:run',
             f'motor_check = {NAME}.check.command:run',
             f'motor_replay = {NAME}.offline.replay_command:run',
+            f'motor_report = {NAME}.offline.report.command:run',
         ],
     },
 )

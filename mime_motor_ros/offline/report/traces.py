@@ -1,0 +1,167 @@
+"""
+What is kept of a quantity while it passes by: bounded, and never without a peak.
+
+Nothing here knows what the numbers mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+BUCKETS = 1500
+"""The most that a trace is cut into: some for each line of a page's width at 200 a inch."""
+HELD = 8 * BUCKETS
+"""Points that are held before they are thinned."""
+
+
+def thinned(times: Times, values: Values, width: int) -> tuple[Times, Values]:
+    """Return, in order of time, the lowest and the highest point of each bucket of ``width``."""
+    bucket = times // width
+    order = np.lexsort((times, values, bucket))
+    edges = np.flatnonzero(np.diff(bucket[order])) + 1
+    ends = (np.concatenate(([0], edges)), np.concatenate((edges - 1, [len(order) - 1])))
+    kept = np.unique(np.concatenate((order[ends[0]], order[ends[1]])))
+    kept = kept[np.argsort(times[kept], kind='stable')]
+    return times[kept], values[kept]
+
+
+class Trace:
+    """
+    One quantity over time: its envelope, its extremes and its square mean.
+
+    The points of the envelope are points that were given. Of short ones they are all of them.
+
+    Attributes
+    ----------
+    count : numbers given; NaN is none
+    low, high : the extremes
+    low_ns, high_ns : when they were first
+
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.low, self.high, self.low_ns, self.high_ns = np.inf, -np.inf, 0, 0
+        self._squares = 0.0
+        self._width = 0
+        self._parts: list[tuple[Times, Values]] = []
+        self._held = 0
+
+    def add(self, times: Times, values: Values) -> None:
+        """Take numbers and their times [ns]."""
+        known = np.isfinite(values)
+        if not known.all():
+            times, values = times[known], values[known]
+        if not len(values):
+            return
+        self.count += len(values)
+        self._squares += float(np.dot(values, values))
+        low, high = int(np.argmin(values)), int(np.argmax(values))
+        if values[low] < self.low:
+            self.low, self.low_ns = float(values[low]), int(times[low])
+        if values[high] > self.high:
+            self.high, self.high_ns = float(values[high]), int(times[high])
+        self._parts.append((times, values))
+        self._held += len(values)
+        if self._held > HELD:
+            self._thin()
+
+    def _thin(self) -> None:
+        times, values = self._joined()
+        # Widths are powers of two from time zero on, so that a wider bucket is a pair of others.
+        span = int(times.max() - times.min())
+        while self._width * BUCKETS < span:
+            self._width = max(1, 2 * self._width)
+        self._parts = [thinned(times, values, max(1, self._width))]
+        self._held = len(self._parts[0][0])
+
+    def _joined(self) -> tuple[Times, Values]:
+        if not self._parts:
+            return np.zeros(0, np.int64), np.zeros(0)
+        times, values = zip(*self._parts, strict=True)
+        return np.concatenate(times), np.concatenate(values)
+
+    def points(self) -> tuple[Times, Values]:
+        """Return times [ns] and values of the envelope, in order of time."""
+        if self._held > 2 * BUCKETS:
+            self._thin()
+        times, values = self._joined()
+        order = np.argsort(times, kind='stable')
+        return times[order], values[order]
+
+    @property
+    def is_thinned(self) -> bool:
+        """Tell whether the points are not all of the numbers."""
+        return self._width > 0
+
+    @property
+    def size(self) -> float:
+        """Return the largest absolute value, 0.0 where there is no number."""
+        return max(abs(self.low), abs(self.high)) if self.count else 0.0
+
+    @property
+    def peak(self) -> float:
+        """Return the value that is farthest from 0."""
+        if not self.count:
+            return 0.0
+        return self.low if abs(self.low) > abs(self.high) else self.high
+
+    @property
+    def peak_ns(self) -> int:
+        """Return when that was first."""
+        return self.low_ns if abs(self.low) > abs(self.high) else self.high_ns
+
+    @property
+    def rms(self) -> float:
+        """Return the root of the mean square over all numbers given."""
+        return float(np.sqrt(self._squares / self.count)) if self.count else 0.0
+
+
+class Spread:
+    """
+    How often which value came, in bins that are 2 % wide; the extremes are exact.
+
+    Bins are counted from 1 ns upwards, and the negative ones mirror them.
+    """
+
+    STEP = np.log(1.02)
+
+    def __init__(self) -> None:
+        self.low, self.high, self.count = np.inf, -np.inf, 0
+        self._bins: dict[int, int] = {}
+
+    def add(self, values: Any) -> None:
+        """Take numbers [ns]."""
+        values = np.asarray(values, float)
+        if not len(values):
+            return
+        self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+        self.count += len(values)
+        sizes = np.rint(np.log(np.maximum(np.abs(values), 1.0)) / self.STEP).astype(int) + 1
+        signed = np.where(values < 0.0, -sizes, sizes)
+        signed[np.abs(values) < 1.0] = 0
+        for one, count in zip(*np.unique(signed, return_counts=True), strict=True):
+            self._bins[int(one)] = self._bins.get(int(one), 0) + int(count)
+
+    def bins(self) -> tuple[Values, NDArray[np.int64]]:
+        """Return the middles of the bins that are not empty [ns], rising, and their counts."""
+        found = sorted(self._bins)
+        middles = [np.sign(n) * np.exp((abs(n) - 1) * self.STEP) if n else 0.0 for n in found]
+        return (
+            np.clip(np.array(middles), self.low, self.high),
+            np.array([self._bins[n] for n in found], np.int64),
+        )
+
+    def quantile(self, share: float) -> float:
+        """Return the value [ns] below which a share lies, to 1 %; 0.0 when there are none."""
+        if not self.count:
+            return 0.0
+        middles, counts = self.bins()
+        at = int(np.searchsorted(np.cumsum(counts), share * self.count))
+        return float(middles[min(at, len(middles) - 1)])
