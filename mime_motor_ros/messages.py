@@ -2,9 +2,9 @@
 ROS messages to session inputs and session outcomes into ROS messages, by attribute only.
 
 Nothing of ROS is imported, so what rclpy hands over and what a reader of recorded files hands
-over go through the same lines. No arithmetic here but seconds to nanoseconds. Every number put
-into a message object goes through ``float``: an int or a numpy.float32 in a float field is sent
-as garbage. The numbers for ``wire`` need no such care: ``struct`` converts or raises.
+over go through the same lines. No arithmetic here but seconds to nanoseconds. No number is put
+into a message object, where an int or a numpy.float32 in a float field is sent as garbage: they
+go to ``wire``, and ``struct`` converts or raises.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
-from .model import Pose, Wrench
-from .sensing import Measured
+from .model import Wrench
 from .session import Outcome
-from .settings import MotorSettings
 from .timeline import NANOSECONDS
 from .vector import Quaternion, Vector
 
@@ -109,47 +107,7 @@ def load(msg: Any, motor: str, link: str) -> Load:
     )
 
 
-# out: transforms, as message objects that may be filled again and again
-
-
-def _head(header: Any, stamp_ns: int, frame: str) -> None:
-    header.stamp.sec, header.stamp.nanosec = divmod(stamp_ns, NANOSECONDS)
-    header.frame_id = frame
-
-
-def _put(target: Any, vector: Vector) -> None:
-    target.x, target.y, target.z = float(vector[0]), float(vector[1]), float(vector[2])
-
-
-def put_transform(msg: Any, stamp_ns: int, parent: str, child: str, pose: Pose) -> None:
-    """Fill a TransformStamped with the pose of ``child`` in ``parent``."""
-    _head(msg.header, stamp_ns, parent)
-    msg.child_frame_id = child
-    _put(msg.transform.translation, pose.position)
-    rotation, (x, y, z, w) = msg.transform.rotation, pose.orientation
-    rotation.x, rotation.y, rotation.z, rotation.w = float(x), float(y), float(z), float(w)
-
-
-def put_rotor(msg: Any, outcome: Outcome, index: int, motor: MotorSettings) -> None:
-    """Fill a TransformStamped with the rotor in its stator: a turn about the axis."""
-    put_transform(
-        msg,
-        outcome.stamp_ns,
-        motor.stator_frame,
-        motor.rotor_frame,
-        outcome.rotor_in_stator(index, motor.model.axis),
-    )
-
-
-def put_measured(msg: Any, stamp_ns: int, measured: Measured) -> None:
-    """Fill a JointState of one joint; a list is empty where there is no number."""
-    _head(msg.header, stamp_ns, '')
-    msg.position, msg.velocity, msg.effort = (
-        [] if value is None else [float(value)] for value in measured
-    )
-
-
-# out, for what is sent at every step: only the numbers, as they stand at the end of a message
+# out: only the numbers, as they stand at the end of a message
 
 
 def wrench_numbers(wrench: Wrench) -> tuple[float, ...]:
@@ -171,7 +129,7 @@ def joint_numbers(outcome: Outcome) -> list[float]:
 
 
 def list_numbers(lists: Iterable[Sequence[float]]) -> list[float]:
-    """Return lists as they stand at the end of a message, each behind the first with its length."""
+    """Return lists as they stand at the end of a message; the first comes without its length."""
     numbers: list[float] = []
     for values in lists:
         if numbers:

@@ -8,26 +8,18 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from difflib import get_close_matches
 from functools import partial
 import gc
+from importlib import import_module
 import sys
 from threading import Lock, Thread
 import time
 import traceback
 from typing import Any
 
-from control_msgs.msg import DynamicJointState, InterfaceValue
-from geometry_msgs.msg import (
-    InertiaStamped,
-    TransformStamped,
-    TwistStamped,
-    Vector3Stamped,
-    WrenchStamped,
-)
-from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import (
     FloatingPointRange,
     IntegerRange,
@@ -45,26 +37,22 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 from rclpy.qos_overriding_options import QoSOverridingOptions
 from rclpy.serialization import deserialize_message, serialize_message
 from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import Imu, JointState
-from std_msgs.msg import Float64, Float64MultiArray, Header
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
-from . import messages
 from .arguments import plain_line
 from .diagnostics import Diagnostics
 from .errors import MotorError, ParameterError, shortened
-from .model import Wrench
-from .motor import report
+from .outputs import Output, Outputs
 from .parameter_services import ParameterServices
 from .scheduling import adopt, standing_back
 from .session import Outcome, Session
 from .settings import check_names, motor_names, OF_RCLPY, parameters, plain, settings
 from .starting import initialise, REFUSED
 from .stopping import Stop
+from .subscriptions import subscriptions
 from .taking import arrived, clock
 from .timeline import Grid, NANOSECONDS
-from .wire import imu, Template, transforms
 
 OUTPUT = QoSProfile(depth=10)  # reliable, volatile
 LATCHED = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -73,7 +61,12 @@ TRANSFORMS = QoSProfile(depth=100)
 # waits 6 ms, or a recording played fast, loses samples for good.
 MOVING = QoSProfile(depth=1000)
 SENSOR = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
-COMMAND = QoSProfile(depth=10)
+QUALITY = {
+    'moving': MOVING,
+    'latched': LATCHED,
+    'sensor': SENSOR,
+    'command': QoSProfile(depth=10),
+}
 MOST_REMEMBERED = 1 << 16  # of our own transforms, to know them when they come back
 MOST_STEPS = 500  # of a motor caught up in one cycle: no signal and no service is kept waiting
 WAIT_BEFORE_WARNING = 2.0  # [s] without steps, as at any start
@@ -83,6 +76,34 @@ ASIDE = 2e-5  # [s] for the other threads, where the loop is behind and would ne
 LONGEST_SLEEP = 50_000_000  # [ns]
 COLLECT_EVERY = 1.0  # [s], where the collector is off: what rclpy leaves in circles
 LOOK_FOR_READERS = 0.05  # [s] between looks at who subscribes
+
+
+def message_class(name: str) -> Any:
+    """Return the class of a message type that is named as ROS writes it."""
+    package, _, kind = name.partition('/msg/')
+    return getattr(import_module(f'{package}.msg'), kind)
+
+
+def serialized(name: str, fields: Mapping[str, Any]) -> bytes:
+    """Return a message as ROS serializes it; fields that are not given are zero or empty."""
+    return bytes(serialize_message(_filled(message_class(name)(), fields)))
+
+
+def _filled(message: Any, fields: Mapping[str, Any]) -> Any:
+    kinds = message.get_fields_and_field_types()
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            _filled(getattr(message, name), value)
+        elif value and isinstance(value[0], Mapping):
+            kind = message_class(kinds[name][len('sequence<') : -1].replace('/', '/msg/'))
+            setattr(message, name, [_filled(kind(), one) for one in value])
+        else:
+            setattr(message, name, value)
+    return message
+
+
+def _read_message(read: Callable[[Any], Sequence[Any]], kind: Any, data: bytes) -> Sequence[Any]:
+    return read(deserialize_message(data, kind))
 
 
 class Polled(CallbackGroup):
@@ -101,15 +122,16 @@ class Polled(CallbackGroup):
 
 
 class Publication:
-    """A publisher that is used only while somebody reads it."""
+    """A topic that is published, while somebody reads it."""
 
-    def __init__(self, node: Node, topic: str, kind: Any) -> None:
+    def __init__(self, node: Node, output: Output) -> None:
         self.publisher = node.create_publisher(
-            kind,
-            topic,
+            message_class(output.type),
+            output.topic,
             copy(OUTPUT),  # rclpy writes overrides into the profile that it is given
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
         )
+        self._output = output
         self.read = False
 
     def look(self) -> None:
@@ -118,80 +140,9 @@ class Publication:
 
     def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
         """Publish what the outcome gives."""
-        raise NotImplementedError
-
-
-class Output(Publication):
-    """
-    A message of which only stamp and numbers change, as bytes.
-
-    ``example`` is the message with all but stamp and numbers as they stay; ``form`` says what
-    numbers stand at its end, ``numbers`` gives them.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        topic: str,
-        example: Any,
-        form: str,
-        numbers: Callable[[Outcome], Sequence[float]],
-    ) -> None:
-        super().__init__(node, topic, type(example))
-        self._template = Template(serialize_message(example), form, hasattr(example, 'header'))
-        self._numbers = numbers
-
-    def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
-        """Publish what the outcome gives."""
-        self.publisher.publish(self._template.filled(stamp, self._numbers(outcome)))
-
-
-class ShapedOutput(Publication):
-    """
-    A stamped output whose lists are not always as long: a template for each shape it takes.
-
-    ``shape`` gives what tells shapes apart, and the numbers; ``example`` makes the message of a
-    shape and the form of its numbers.
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        topic: str,
-        kind: Any,
-        example: Callable[[Any], tuple[Any, str]],
-        shape: Callable[[Outcome], tuple[Any, Sequence[float]]],
-    ) -> None:
-        super().__init__(node, topic, kind)
-        self._example, self._shape = example, shape
-        self._templates: dict[Any, Template] = {}
-
-    def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
-        """Publish what the outcome gives."""
-        key, numbers = self._shape(outcome)
-        if key not in self._templates:
-            message, form = self._example(key)
-            self._templates[key] = Template(serialize_message(message), form, True)
-        self.publisher.publish(self._templates[key].filled(stamp, numbers))
-
-
-class MeasuredOutput(Publication):
-    """What the sensors of one motor tell: not with an example, any of its lists may be empty."""
-
-    def __init__(self, node: MotorNode, topic: str, index: int) -> None:
-        self._message = JointState(name=[node.session.settings.motors[index].joint])
-        self._index, self._told = index, 0
-        super().__init__(node, topic, JointState)
-
-    def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
-        """Publish what was measured, once, with the stamp of when it was."""
-        measured, told_ns = outcome.measured[self._index], outcome.told_ns[self._index]
-        if told_ns == self._told or measured is None:
-            return
-        self._told = told_ns
-        if any(value is not None for value in measured):
-            messages.put_measured(self._message, told_ns, measured)
-            self.publisher.publish(self._message)
+        data = self._output.message(outcome, stamp)
+        if data is not None:
+            self.publisher.publish(data)
 
 
 class MotorNode(Node):
@@ -215,8 +166,6 @@ class MotorNode(Node):
         chosen = settings(self._values)
         self.session = Session(chosen)
         self.grid = Grid(chosen.rate)
-        self._publish_grid = Grid(chosen.publish_rate) if chosen.publish_rate else None
-        self._tf_grid = Grid(chosen.tf_rate) if chosen.tf_rate else None
         self._said: dict[str, float] = {}
         self._silent_since: float | None = None
         self._last_ns = 0
@@ -226,9 +175,10 @@ class MotorNode(Node):
         self.inputs: list[tuple[str, Any, Callable[[bytes], Sequence[Any]]]] = []
         self._most_steps = max(1, MOST_STEPS // len(chosen.motors))
         self.received: Counter[str] = Counter()  # messages by source, refused ones among them
-        self.outputs: list[Publication] = []
+        self._sent_of = Outputs(self.session, serialized)
+        self.outputs = [Publication(self, output) for output in self._sent_of.outputs]
         self._create_inputs()
-        self._create_outputs()
+        self._create_frames()
         self._create_services()
         self.diagnostics = Diagnostics(self)
         for name in self._parameter_overrides:
@@ -337,165 +287,38 @@ class MotorNode(Node):
     # endpoints
 
     def _create_inputs(self) -> None:
-        chosen = self.session.settings
-        for topic, qos, static in (('/tf', MOVING, False), ('/tf_static', LATCHED, True)):
-            self._input_bytes('tf', TFMessage, topic, qos, partial(transforms, static=static))
-        sources = (chosen.rate_source, chosen.pose_source)
-        if 'imu' in sources:
-            self._input_bytes('imu', Imu, 'imu/data', SENSOR, lambda data: (imu(data),))
-        if 'twist' in sources:
-            self._input(
-                'twist', TwistStamped, 'mount_twist', SENSOR, lambda m: (messages.twist(m),)
+        for one in subscriptions(self.session.settings):
+            kind = message_class(one.type)
+            read = one.read if one.of_bytes else partial(_read_message, one.read, kind)
+            options = None
+            if not one.topic.startswith('/tf'):
+                options = QoSOverridingOptions.with_default_policies()
+            subscription = self.create_subscription(
+                kind,
+                one.topic,
+                lambda _: None,
+                copy(QUALITY[one.quality]),
+                callback_group=self._polled,
+                qos_overriding_options=options,
             )
-        if 'odometry' in sources:
-            self._input('odometry', Odometry, 'odom', SENSOR, lambda m: (messages.odometry(m),))
-        self._input(
-            'commands',
-            Float64MultiArray,
-            '~/commands',
-            COMMAND,
-            lambda m: (messages.commands(m),),
-        )
-        self._input(
-            'joint_command',
-            JointState,
-            '~/joint_command',
-            COMMAND,
-            lambda m: (messages.joint_command(m),),
-        )
-        for motor in chosen.motors:
-            for link in ('rotor', 'stator'):
-                self._input_load(motor.name, link)
+            self.inputs.append((one.source, subscription, read))
 
-    def _input_load(self, motor: str, link: str) -> None:
-        self._input(
-            f'{motor} {link}_wrench',
-            WrenchStamped,
-            f'~/{motor}/{link}_wrench',
-            COMMAND,
-            lambda m: (messages.load(m, motor, link),),
-        )
-
-    def _input(
-        self,
-        source: str,
-        kind: type,
-        topic: str,
-        qos: QoSProfile,
-        read: Callable[[Any], Sequence[Any]],
-    ) -> None:
-        """Subscribe to an input; ``source`` is the session's name for what comes on it."""
-        self._input_bytes(
-            source, kind, topic, qos, lambda data: read(deserialize_message(data, kind))
-        )
-
-    def _input_bytes(
-        self,
-        source: str,
-        kind: type,
-        topic: str,
-        qos: QoSProfile,
-        read: Callable[[bytes], Sequence[Any]],
-    ) -> None:
-        """Subscribe to an input that is read from the bytes of its messages."""
-        options = None if topic.startswith('/tf') else QoSOverridingOptions.with_default_policies()
-        subscription = self.create_subscription(
-            kind,
-            topic,
-            lambda _: None,
-            copy(qos),
-            callback_group=self._polled,
-            qos_overriding_options=options,
-        )
-        self.inputs.append((source, subscription, read))
-
-    def _create_outputs(self) -> None:
-        chosen = self.session.settings
-        mount = chosen.mount_frame
-        names = [motor.joint for motor in chosen.motors]
-
-        self._output_wrench('~/reaction', Outcome.reaction)
-        self._output_wrench('~/mount_wrench', Outcome.mount_wrench)
-        self._output(Vector3Stamped, '~/momentum', '3d', Outcome.momentum)
-        n, still = len(names), [0.0] * len(names)
-        joints = JointState(name=names, position=still, velocity=still, effort=still)
-        self.outputs.append(
-            Output(self, 'joint_states', joints, f'{n}dQ{n}dQ{n}d', messages.joint_numbers)
-        )
-        for i, motor in enumerate(chosen.motors):
-            self._create_outputs_of(i, f'~/{motor.name}')
+    def _create_frames(self) -> None:
+        """Create what sends the motors' own frames."""
+        frames = self._sent_of.rotors, self._sent_of.stators
+        self._tf: Any = None
+        self._tf_static: Any = None
+        if frames != (None, None):
+            self._tf = self.create_publisher(TFMessage, '/tf', TRANSFORMS)
+            self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._parents = {
             frame: parent
-            for motor in chosen.motors
+            for motor in self.session.settings.motors
             for frame, parent in (
-                (motor.stator_frame, mount),
+                (motor.stator_frame, self.session.settings.mount_frame),
                 (motor.rotor_frame, motor.stator_frame),
             )
         }
-        self._tf: Any = None
-        self._tf_static: Any = None
-        if chosen.publish_tf:
-            self._tf = self.create_publisher(TFMessage, '/tf', TRANSFORMS)
-            self._tf_static = self.create_publisher(TFMessage, '/tf_static', LATCHED)
-            self._rotors = TFMessage(transforms=[TransformStamped() for _ in chosen.motors])
-
-    def _create_outputs_of(self, i: int, own: str) -> None:
-        spin = Output(self, f'{own}/spin', Float64(), 'd', lambda o: (o.steps[i].state.spin,))
-        self.outputs.append(spin)
-        self._create_state_of(i, f'{own}/motor_state')
-        if not self.session.settings.motors[i].sensors.is_none:
-            self.outputs.append(MeasuredOutput(self, f'{own}/measured', i))
-        self._output_wrench(f'{own}/reaction', lambda o: o.reaction(i))
-        self._output_wrench(f'{own}/mount_wrench', lambda o: o.mount_wrench(i))
-        self._output(Vector3Stamped, f'{own}/momentum', '3d', lambda o: o.momentum(i))
-        # The linear part of a twist is not known, mass and centre ride on the link: they stay 0.
-        self._output(
-            TwistStamped,
-            f'{own}/stator_twist',
-            '3d',
-            lambda o: o.in_mount(o.steps[i].stator_angular_velocity),
-        )
-        self._output(
-            TwistStamped,
-            f'{own}/rotor_twist',
-            '3d',
-            lambda o: o.in_mount(o.steps[i].rotor_angular_velocity),
-        )
-        self._output(
-            InertiaStamped,
-            f'{own}/asymmetry',
-            '6d',
-            lambda o: messages.inertia_numbers(o.tensor_in_mount(o.steps[i].asymmetry_now)),
-        )
-        self._output(
-            InertiaStamped,
-            f'{own}/asymmetry_next',
-            '6d',
-            lambda o: messages.inertia_numbers(o.tensor_in_mount(o.steps[i].asymmetry_next)),
-        )
-
-    def _create_state_of(self, i: int, topic: str) -> None:
-        joint = self.session.settings.motors[i].joint
-
-        def shape(outcome: Outcome) -> tuple[Any, Sequence[float]]:
-            motor = self.session.settings.motors[i]
-            quantities = report(motor, outcome.steps[i], outcome.drives[i])
-            return tuple(quantities), tuple(quantities.values())
-
-        def example(names: tuple[str, ...]) -> tuple[Any, str]:
-            values = InterfaceValue(interface_names=list(names), values=[0.0] * len(names))
-            message = DynamicJointState(joint_names=[joint], interface_values=[values])
-            return message, f'{len(names)}d'
-
-        self.outputs.append(ShapedOutput(self, topic, DynamicJointState, example, shape))
-
-    def _output(self, kind: Any, topic: str, form: str, numbers: Callable[[Outcome], Any]) -> None:
-        """Add an output in mount axes."""
-        example = kind(header=Header(frame_id=self.session.settings.mount_frame))
-        self.outputs.append(Output(self, topic, example, form, numbers))
-
-    def _output_wrench(self, topic: str, of: Callable[[Outcome], Wrench]) -> None:
-        self._output(WrenchStamped, topic, '6d', lambda o: messages.wrench_numbers(of(o)))
 
     def _create_services(self) -> None:
         self.create_service(Trigger, '~/reset', self._on_reset)
@@ -604,29 +427,22 @@ class MotorNode(Node):
 
     def _send_stators(self, now_ns: int) -> None:
         """Send where the stators sit, once, in one message: it is latched."""
-        chosen, message = self.session.settings, TFMessage()
-        for motor in chosen.motors:
-            transform = TransformStamped()
-            messages.put_transform(
-                transform, now_ns, chosen.mount_frame, motor.stator_frame, motor.model.placement
-            )
-            message.transforms.append(transform)
+        self._tf_static.publish(self._sent_of.stators_at(now_ns))
+        for motor in self.session.settings.motors:
             self._remember_sent(motor.stator_frame, now_ns)
-        self._tf_static.publish(message)
         self.static_publisher, self._tf_static = self._tf_static, None
 
     def _publish(self, outcome: Outcome) -> None:
-        start, stamp = outcome.start_ns, outcome.stamp_ns
-        if self._publish_grid is None or self._publish_grid.crossed(start, stamp):
-            seconds = divmod(stamp, NANOSECONDS)
+        if self._sent_of.are_due(outcome):
+            seconds = divmod(outcome.stamp_ns, NANOSECONDS)
             for output in self.outputs:
                 if output.read:
                     output.send(outcome, seconds)
-        if self._tf is not None and (self._tf_grid is None or self._tf_grid.crossed(start, stamp)):
-            for i, motor in enumerate(self.session.settings.motors):
-                messages.put_rotor(self._rotors.transforms[i], outcome, i, motor)
-                self._remember_sent(motor.rotor_frame, stamp)
-            self._tf.publish(self._rotors)
+        rotors = self._sent_of.rotors_of(outcome)
+        if rotors is not None:
+            for motor in self.session.settings.motors:
+                self._remember_sent(motor.rotor_frame, outcome.stamp_ns)
+            self._tf.publish(rotors)
 
     @property
     def foreign(self) -> list[str]:

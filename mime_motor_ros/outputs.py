@@ -17,7 +17,7 @@ from .model import Pose, Wrench
 from .motor import report
 from .session import Outcome, Session
 from .timeline import Grid, NANOSECONDS
-from .wire import lists_form, Template, TransformsTemplate
+from .wire import lists_form, MARK, Template, TransformsTemplate
 
 TF = 'tf2_msgs/msg/TFMessage'
 Serialize = Callable[[str, Mapping[str, Any]], bytes]
@@ -79,7 +79,7 @@ class MotorState:
         quantities = report(motor, outcome.steps[i], outcome.drives[i])
         names = tuple(quantities)
         if names not in self._templates:
-            values = {'interface_names': list(names), 'values': [0.0] * len(names)}
+            values = {'interface_names': list(names), 'values': [MARK] * len(names)}
             fields = {'joint_names': [motor.joint], 'interface_values': [values]}
             example = self._serialize(self.type, fields)
             self._templates[names] = Template(example, f'{len(names)}d', True)
@@ -108,7 +108,7 @@ class MeasuredState:
         counts = tuple(map(len, lists))
         if counts not in self._templates:
             names = ('position', 'velocity', 'effort')
-            still = {name: [0.0] * n for name, n in zip(names, counts, strict=True)}
+            still = {name: [MARK] * n for name, n in zip(names, counts, strict=True)}
             example = self._serialize(self.type, {'name': [self._joint], **still})
             self._templates[counts] = Template(example, lists_form(counts), True)
         numbers = messages.list_numbers(lists)
@@ -210,7 +210,7 @@ def _outputs(session: Session, serialize: Serialize) -> list[Output]:
     add_wrench('~/mount_wrench', Outcome.mount_wrench)
     add('Vector3Stamped', '~/momentum', '3d', Outcome.momentum)
     joints = [motor.joint for motor in chosen.motors]
-    n, still = len(joints), [0.0] * len(joints)
+    n, still = len(joints), [MARK] * len(joints)
     fields = {'name': joints, 'position': still, 'velocity': still, 'effort': still}
     kind, form = 'sensor_msgs/msg/JointState', lists_form((n, n, n))
     found.append(Fixed(serialize, 'joint_states', kind, fields, form, messages.joint_numbers))

@@ -10,10 +10,10 @@ from rclpy._rclpy_pybind11 import RMWError
 from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 
+from .subscriptions import MOST_BYTES
 from .timeline import NANOSECONDS
 
-MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step,
-MOST_BYTES = 1 << 19  # and about how many bytes; a message that is longer is not looked at
+MOST_A_CYCLE = 1000  # messages of one topic looked at before the next step; and about MOST_BYTES
 UNREADABLE = (ValueError, OverflowError, struct.error, RMWError)
 
 

@@ -19,6 +19,8 @@ from .timeline import NANOSECONDS
 FRONT = 4  # bytes before the message itself, which say how it is encoded
 STAMP = 8  # bytes
 HEADERS = {order: Struct(order + 'iII') for order in '<>'}  # stamp, length of the frame id
+MARK = -1.0625e-301
+"""Where the numbers of a message begin. Behind lists ROS leaves some bytes that mean nothing."""
 LENGTHS = {order: Struct(order + 'I') for order in '<>'}
 POSES = {order: Struct(order + '7d') for order in '<>'}
 IMUS = {order: Struct(order + '25d') for order in '<>'}  # up to the covariance of the rate
@@ -31,7 +33,8 @@ class Template:
     Parameters
     ----------
     example
-        The message as ROS serializes it, its texts and lengths as they will always be.
+        The message as ROS serializes it, its texts and lengths as they will always be. Where it
+        has lists, MARK is the first of their numbers.
     numbers
         What stands at its end, as a format of ``struct``.
     stamped
@@ -41,7 +44,9 @@ class Template:
 
     def __init__(self, example: bytes, numbers: str, stamped: bool) -> None:
         order = _order(example)
-        end = len(example) - Struct(order + numbers).size
+        end = example.find(Struct(order + 'd').pack(MARK))
+        if end < 0:
+            end = len(example) - Struct(order + numbers).size
         text = example[FRONT + STAMP * stamped : end]
         self._constant = example[:FRONT], text
         self._pack = Struct(f'{order}{FRONT}s{"iI" * stamped}{len(text)}s{numbers}').pack

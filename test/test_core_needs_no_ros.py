@@ -22,7 +22,8 @@ import sys
 class Blocker:
     def find_spec(self, name, path=None, target=None):
         top = name.partition('.')[0]
-        ros = top.startswith(('rcl', 'ros', 'tf2', 'ament', 'launch')) or top.endswith(
+        ros = top != 'rosbags' and top.startswith(
+            ('rcl', 'ros', 'tf2', 'ament', 'launch')) or top.endswith(
             ('_msgs', '_srvs', '_interfaces'))
         if ros:
             raise ImportError(f'{name} is not installed')

@@ -1,17 +1,12 @@
 """Messages in and out, by attribute: what stands in for them here has the fields alone."""
 
 from array import array
-import struct
 from types import SimpleNamespace as Message
 
 from mime_motor_ros import messages
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Load, Odometry, Transform, Twist
-from mime_motor_ros.model import Pose
-from mime_motor_ros.settings import settings
-from mime_motor_ros.timeline import NANOSECONDS
 import numpy as np
 import pytest
-from sessions import START, still
 
 SINGLE = np.float32(0.1)
 
@@ -129,42 +124,3 @@ def test_numbers_of_any_kind_come_in_as_floats(number):
     found += command.torques + command.velocities + command.positions
     assert {type(x) for x in found} == {float}
     assert set(found) == {float(number)}
-
-
-# out
-
-
-def test_a_rotor_goes_out_as_a_turn_about_its_axis_in_its_stator():
-    chosen = settings({'wheel.axis': [0, 1, 0], 'wheel.initial_angle': 3.0})
-    (motor,) = chosen.motors
-    session = still(**{'wheel.axis': [0, 1, 0], 'wheel.initial_angle': 3.0})
-    session.advance_to(START)
-    (made,) = session.advance_to(START + 10_000_000)
-    msg = empty()
-    messages.put_rotor(msg, made, 0, motor)
-    assert (msg.header.frame_id, msg.child_frame_id) == ('wheel_stator', 'wheel_rotor')
-    assert msg.transform.translation == xyz(0.0, 0.0, 0.0)
-    turn = msg.transform.rotation
-    assert (turn.x, turn.y, turn.z, turn.w) == pytest.approx((0, np.sin(1.5), 0, np.cos(1.5)))
-
-
-@pytest.mark.parametrize('number', [3, SINGLE, np.float64(0.1), np.int32(-2)])
-def test_T57_every_number_goes_out_as_a_float_to_the_bit(number):
-    msg, pose = empty(), Pose((number,) * 3, (number,) * 4)
-    messages.put_transform(msg, 5 * NANOSECONDS + 6, 'f', 'c', pose)
-    found = list(numbers(msg.transform))
-    assert len(found) == 7
-    assert {type(x) for x in found} == {float}
-    assert {struct.pack('d', x) for x in found} == {struct.pack('d', float(number))}
-    assert type(msg.header.stamp.sec) is int
-    assert type(msg.header.stamp.nanosec) is int
-    assert (msg.header.stamp.sec, msg.header.stamp.nanosec) == (5, 6)
-
-
-def test_a_message_may_be_filled_again_and_again():
-    msg = empty()
-    messages.put_transform(msg, 1, 'a', 'b', Pose((1.0, 2.0, 3.0)))
-    messages.put_transform(msg, 2 * NANOSECONDS, 'b', 'c', Pose((4.0, 5.0, 6.0)))
-    assert msg.header == header(2, 0, 'b')
-    assert msg.transform.translation == xyz(4.0, 5.0, 6.0)
-    assert msg.child_frame_id == 'c'

@@ -34,8 +34,8 @@ from mime_motor_ros.timeline import NANOSECONDS
 from pacing import instants, Pace, PlayError, ShownClock, SLOWEST, wait_for_readers
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
     from mime_motor_ros.offline.recording import Recording
+    from rclpy.node import Node
 
 LOOK_FOR_OTHERS = 0.5  # s; it takes some until all of a graph is known
 SILENT = 8.0  # s without diagnostics, which come every second

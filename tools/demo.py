@@ -26,12 +26,12 @@ import time
 from typing import Any
 
 from mime_motor_ros.errors import MotorError, ParameterError
+from mime_motor_ros.offline.recording import Frames, guess_frames, Recording
 from mime_motor_ros.screen import number, RATE, state_text, View
 from mime_motor_ros.settings import settings
 from mime_motor_ros.stopping import leave, Stop
 from mime_motor_ros.table import Display, show, Tally, Watch
 from pacing import is_speed, SPEED
-from mime_motor_ros.offline.recording import Frames, guess_frames, Recording
 
 TOOLS = Path(__file__).resolve().parent
 STARTING = 'starting: the node and the mount find each other'

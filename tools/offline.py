@@ -10,17 +10,16 @@ last bit, as long as nothing reaches it late.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import sqrt
 import sys
 from typing import Any
 
-from mime_motor_ros import messages
 from mime_motor_ros.errors import MotorError
+from mime_motor_ros.offline.recording import guess_frames, Recording
+from mime_motor_ros.offline.replaying import replay
 from mime_motor_ros.session import Outcome, Session
-from mime_motor_ros.settings import settings
 from mime_motor_ros.stopping import leave, Stop
-from mime_motor_ros.offline.recording import guess_frames, IMU, Recording, TF
 
 WHEEL: dict[str, Any] = {
     'step_on': 'imu',
@@ -39,24 +38,8 @@ def values_for(recording: Recording, **more: Any) -> dict[str, Any]:
 
 def outcomes(recording: Recording, values: Mapping[str, Any]) -> tuple[Session, list[Outcome]]:
     """Return what the session makes of a recording: all inputs in order of receipt."""
-    imu_topic = guess_frames(recording).imu_topic
-    session = Session(settings(values))
-    made: list[Outcome] = []
-    last_ns = 0
-    for record in recording.records():
-        last_ns = record.received_ns
-        for item in _inputs(record, imu_topic):
-            session.take(item, last_ns)
-        made += session.advance_to(last_ns)
-    made += session.advance_to(last_ns + session.settings.settle)
-    return session, made
-
-
-def _inputs(record: Any, imu_topic: str) -> Iterator[Any]:
-    if record.type == TF:
-        yield from messages.transforms(record.message, record.topic.endswith('tf_static'))
-    elif record.type == IMU and record.topic == imu_topic:
-        yield messages.imu(record.message)
+    made = replay(recording, values, remap={'imu/data': guess_frames(recording).imu_topic})
+    return made.session, list(made)
 
 
 def size(vector: Any) -> float:

@@ -1,5 +1,5 @@
 """
-What plays a stream of received things into a graph: its instants, its deadlines, its /clock.
+What plays a stream of received things into a graph: its deadlines, its /clock.
 
 Shared by the player of recordings and the injection of faults. ROS is imported only when
 something is played.
@@ -7,70 +7,27 @@ something is played.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 import time
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from mime_motor_ros.errors import MotorError
+from mime_motor_ros.offline.feed import Instant, instants, LONGEST_GAP_NS, TAIL
 from mime_motor_ros.timeline import NANOSECONDS
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
-TICK_NS = 10_000_000
-"""The longest time of a stream without a /clock: time goes on where nothing was received."""
-LONGEST_GAP_NS = 3600 * NANOSECONDS
-"""A longer time between two records is a step of the recorder's clock: none passes meanwhile."""
+__all__ = ['Instant', 'instants', 'LONGEST_GAP_NS', 'TAIL']  # which are shared with replays
+
 SLOWEST = 0.001
 """The lowest speed there is, but for 0."""
 SPEED = '0 or >= 0.001 times real time'
-TAIL = 1.0
-"""How far /clock goes past the last record [s], so that what listeners hold back is let go."""
 GRACE = 0.2  # s; a writer sees its readers some ms before they see it, and would lose messages
 
 
 class PlayError(MotorError):
     """A stream cannot be played as asked."""
-
-
-class Instant(NamedTuple):
-    """The records of one time of receipt; none at the ticks between."""
-
-    received_ns: int
-    records: tuple[Any, ...]
-
-
-def instants(records: Iterable[Any], tail: float = TAIL) -> Iterator[Instant]:
-    """
-    Return the records grouped by time of receipt, with empty ticks in every longer gap.
-
-    But not in one of more than an hour, as where the clock of a recorder was set.
-
-    Parameters
-    ----------
-    records
-        Anything with a ``received_ns``, in order.
-    tail
-        How long ticks go on after the last record [s].
-
-    """
-    group: list[Any] = []
-    for record in records:
-        if group and record.received_ns != group[0].received_ns:
-            yield Instant(group[0].received_ns, tuple(group))
-            if record.received_ns - group[0].received_ns <= LONGEST_GAP_NS:
-                yield from _ticks(group[0].received_ns, record.received_ns)
-            group = []
-        group.append(record)
-    if group:
-        last_ns = group[0].received_ns
-        yield Instant(last_ns, tuple(group))
-        yield from _ticks(last_ns, last_ns + round(tail * 1e9) + 1)
-
-
-def _ticks(after_ns: int, before_ns: int) -> Iterator[Instant]:
-    for tick_ns in range(after_ns + TICK_NS, before_ns, TICK_NS):
-        yield Instant(tick_ns, ())
 
 
 def is_speed(speed: float) -> bool:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 from mime_motor_ros.arguments import plain_line
 from mime_motor_ros.errors import MotorError
 from mime_motor_ros.messages import stamp_of
+from mime_motor_ros.offline.recording import IMU, Record, Recording, TF, Topic
 from mime_motor_ros.options import number, split, whole
 from mime_motor_ros.stopping import leave, Stop
 from pacing import (
@@ -33,7 +34,6 @@ from pacing import (
     TAIL,
     wait_for_readers,
 )
-from mime_motor_ros.offline.recording import IMU, Record, Recording, TF, Topic
 
 if TYPE_CHECKING:
     from rclpy.node import Node

@@ -108,16 +108,17 @@ class Bag:
             (topic(one.topic, one.type, _offered(10)), one) for one in self._outputs.outputs
         ]
         latched = _offered(100, QosDurability.TRANSIENT_LOCAL)
-        rotors, self._stators = self._outputs.rotors, self._outputs.stators
-        self._rotors_topic = rotors and topic(rotors.topic, rotors.type, _offered(100))
-        self._stators_topic = self._stators and topic(
-            self._stators.topic, self._stators.type, latched
-        )
+        rotors, stators = self._outputs.rotors, self._outputs.stators
+        self._tf: Any = None
+        self._tf_static: Any = None
+        if rotors is not None and stators is not None:
+            self._tf = topic(rotors.topic, rotors.type, _offered(100))
+            self._tf_static = topic(stators.topic, stators.type, latched)
 
     def begin(self, now_ns: int) -> None:
         """Write what a node publishes once, when there is a clock."""
         if (data := self._outputs.stators_at(now_ns)) is not None:
-            self._writer.write(self._stators_topic, now_ns, data)
+            self._writer.write(self._tf_static, now_ns, data)
 
     def add(self, outcome: Outcome, session: Session, numbers: Sequence[float]) -> None:
         """Write the messages about one step."""
@@ -128,7 +129,7 @@ class Bag:
                 if (data := output.message(outcome, stamp)) is not None:
                     self._writer.write(connection, stamp_ns, data)
         if (data := self._outputs.rotors_of(outcome)) is not None:
-            self._writer.write(self._rotors_topic, stamp_ns, data)
+            self._writer.write(self._tf, stamp_ns, data)
 
     def close(self) -> None:
         """Finish the folder."""

@@ -7,10 +7,9 @@ its way. Nothing is held but what one instant, or the reordering, needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import heapq
 from itertools import count
-from operator import attrgetter
 import struct
 from typing import Any, NamedTuple
 
@@ -25,6 +24,8 @@ TICK_NS = 10_000_000
 """The longest time of a stream without a /clock: time goes on where nothing was received."""
 LONGEST_GAP_NS = 3600 * NANOSECONDS
 """A longer time between two records is a step of the recorder's clock: none passes meanwhile."""
+TAIL = 1.0
+"""How far time goes on past the last record [s], so that what is held back is let go."""
 REORDERED = 4096
 """Inputs that are looked ahead, by stamp: 4 s of a 1 kHz sensor."""
 MOUNT = ('imu', 'twist', 'odometry')
@@ -49,7 +50,7 @@ class Instant(NamedTuple):
     records: tuple[Any, ...]
 
 
-def instants(records: Iterable[Any], tail: float) -> Iterator[Instant]:
+def instants(records: Iterable[Any], tail: float = TAIL) -> Iterator[Instant]:
     """
     Return the records grouped by time of receipt, with empty ticks in every longer gap.
 
@@ -121,17 +122,14 @@ class Feed:
     """
     The inputs in a recording, for a node with these settings and names.
 
-    Attributes
-    ----------
-    topics : recorded topics that are inputs, and what is read on them
-    notes : what a user should know about that, one line each
+    ``notes`` are what a user should know about that, one line each.
 
     """
 
     def __init__(self, recording: Recording, settings: Settings, names: Names) -> None:
         self.recording = recording
         self.notes: list[str] = []
-        self.topics: dict[str, tuple[int, Subscription]] = {}
+        self._topics: dict[str, tuple[int, Subscription]] = {}
         self._types = {topic.name: topic.type for topic in recording.topics}
         for turn, one in enumerate(subscriptions(settings)):
             name = names.full(one.topic)
@@ -143,12 +141,17 @@ class Feed:
                 name = self._only_one(one) or name
             kind = self._types.get(name)
             if kind == one.type:
-                self.topics[name] = turn, one
+                self._topics[name] = turn, one
             elif kind is not None:
                 self.notes.append(
                     f'{name} is left out: it is a {kind} in the recording, and the motor reads '
                     f'{one.type} there.'
                 )
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Return recorded topics that are read, and the session's name for what comes on them."""
+        return {name: one.source for name, (_, one) in self._topics.items()}
 
     def _only_one(self, wanted: Subscription) -> str:
         """Return the one topic of the type of an input; '' where there is none, or several."""
@@ -165,10 +168,10 @@ class Feed:
 
     def arrived(self) -> Iterator[Arrived]:
         """Read the inputs in order of receipt."""
-        if not self.topics:
+        if not self._topics:
             return
-        for record in self.recording.records(tuple(self.topics)):
-            turn, one = self.topics[record.topic]
+        for record in self.recording.records(tuple(self._topics)):
+            turn, one = self._topics[record.topic]
             try:
                 if len(record.data) > MOST_BYTES:
                     raise ValueError(f'{len(record.data)} bytes, more than {MOST_BYTES}')
@@ -178,13 +181,3 @@ class Feed:
                 yield Arrived(record.received_ns, turn, one.source, (), why)
             else:
                 yield Arrived(record.received_ns, turn, one.source, items)
-
-
-def in_order(arrived: Iterable[Arrived], by: str, settle: float) -> Iterator[Instant]:
-    """Return all inputs by instants, ``by`` receipt or stamp."""
-    records = arrived if by == 'receipt' else by_stamp(arrived)
-    turn: Callable[[Any], int] = attrgetter('turn')
-    for instant in instants(records, settle):
-        if len(instant.records) > 1:
-            instant = instant._replace(records=tuple(sorted(instant.records, key=turn)))
-        yield instant

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..names import Names
+from .log import Log, POSE, RATE, RATE_IN_WORLD
 from .recording import guess_frames, Recording
 
 
@@ -20,3 +21,18 @@ def guess(recording: Recording, named: Names) -> tuple[dict[str, Any], Names, li
         f'from {frames.imu_topic}, one motor {"wheel"!r} with the defaults of the node.'
     )
     return values, named._replace(rules=(*named.rules, rule)), [note]
+
+
+def guess_log(log: Log) -> tuple[dict[str, Any], list[str]]:
+    """Return parameters for a CSV file: what its columns can feed."""
+    has_rate = any(set(names) <= set(log.header) for names in (RATE, RATE_IN_WORLD))
+    moves = set(POSE) <= set(log.header)
+    values: dict[str, Any] = {
+        'world_frame': 'odom' if moves else 'base_link',
+        'mount_frame': 'base_link',
+        'rate_source': 'twist' if has_rate else 'tf' if moves else 'zero',
+    }
+    how = 'moves as its columns say' if moves or has_rate else 'stands still'
+    return values, [
+        f"no parameters given: the mount {how}, one motor 'wheel' with the defaults of the node."
+    ]

@@ -9,7 +9,7 @@ Jazzy. What is read is handed on as it is: nothing here knows what the messages 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -34,11 +34,11 @@ class Topic(NamedTuple):
 
     name: str
     type: str
-    count: int
+    count: int  # type: ignore[assignment] # a tuple's own count is of no use here
     transient_local: bool
     best_effort: bool
     type_hash: str
-    """The RIHS01 hash of the type, from the message definitions used."""
+    """The RIHS01 hash of the type, from the message definitions used; '' where it has none."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,16 @@ class Recording:
         self.path = Path(path)
         self.cut = ''
         """Where an unreadable rest begins, in one line."""
+        self.notes: list[str] = []
+        """What else there is to say of it, one line each."""
         with self._open() as reader:
-            self.topics = tuple(_topic(x, reader.typestore) for x in reader.connections)
+            # One that is split into several files may name a topic in each.
+            topics: dict[str, Topic] = {}
+            for one in reader.connections:
+                topic = _topic(one, reader.typestore)
+                known = topics.get(topic.name, topic._replace(count=0))
+                topics[topic.name] = known._replace(count=known.count + topic.count)
+            self.topics = tuple(topics.values())
             self.count = reader.message_count
             self.start_ns = reader.start_time if self.count else 0
             # The reader counts its end as the first nanosecond after the last message.
@@ -136,12 +144,11 @@ class Recording:
                 )
 
     @contextmanager
-    def _open(self) -> Iterator[AnyReader]:
+    def _open(self) -> Iterator[Any]:
         """Open the reader; turn whatever it or its decompressor raises into one clear line."""
         self._check_path()
         try:
-            default = get_typestore(Stores.ROS2_JAZZY)
-            with AnyReader([self.path], default_typestore=default) as reader:
+            with self._reader() as reader:
                 yield reader
         except (GeneratorExit, MotorError):
             raise
@@ -156,6 +163,11 @@ class Recording:
             raise RecordingError(
                 f'{self.path} is damaged or cut short: {reason}. Copy it again from its source.'
             ) from None
+
+    def _reader(self) -> AbstractContextManager[Any]:
+        """Return what reads it: a reader of rosbags, or its like."""
+        default = get_typestore(Stores.ROS2_JAZZY)
+        return AnyReader([self.path], default_typestore=default)
 
     def _files(self) -> list[Path]:
         return [self.path, *(self.path.iterdir() if self.path.is_dir() else ())]
@@ -245,5 +257,5 @@ def _topic(connection: Any, types: Any) -> Topic:
         connection.msgcount,
         any(qos.durability == QosDurability.TRANSIENT_LOCAL for qos in offered),
         any(qos.reliability == QosReliability.BEST_EFFORT for qos in offered),
-        types.hash_rihs01(connection.msgtype),
+        types.hash_rihs01(connection.msgtype) if connection.msgtype in types.fielddefs else '',
     )

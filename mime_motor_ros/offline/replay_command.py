@@ -147,6 +147,7 @@ def _replay(options: argparse.Namespace, stop: Stop) -> int:
         start=options.start,
         duration=options.duration,
         overrides=overrides,
+        columns=dict(_column(text) for text in options.column),
     )
     made.stop = lambda: stop.asked
     for note in made.notes:
@@ -170,6 +171,13 @@ def _replay(options: argparse.Namespace, stop: Stop) -> int:
     for text in filter(None, complaints):
         print(f'motor_replay: {text}', file=sys.stderr)
     return 1 if any(complaints) else 0
+
+
+def _column(text: str) -> tuple[str, str]:
+    name, equals, column = text.partition('=')
+    if not (name and equals and column):
+        raise MotorError(f'--column must be NAME=COLUMN, got {text!r}.')
+    return name, column
 
 
 def _outputs(options: argparse.Namespace, made: Any) -> list[Any]:

@@ -8,6 +8,7 @@ A recording through the same session that the node runs: the same stamped inputs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,14 @@ from ..names import Names, names
 from ..session import Outcome, Session
 from ..settings import check_names, motor_names, OF_RCLPY, parameters, Settings, settings
 from ..timeline import NANOSECONDS, nanoseconds
-from .feed import Feed, in_order
-from .guess import guess
+from .feed import Arrived, by_stamp, Feed, instants
+from .guess import guess, guess_log
+from .log import Log, LogFeed
 from .recording import Recording, RecordingError
+from .salvage import readable
 
 BY = ('receipt', 'stamp')
+_turn: Callable[[Arrived], int] = attrgetter('turn')
 
 
 class ReplayError(MotorError):
@@ -38,7 +42,7 @@ class Replay:
     settings : those of the node
     names : under which it has its topics
     session : behind each outcome as that step has left it
-    topics : recorded topics that are read, and the session's name for what comes on them
+    topics : recorded topics, or columns, that are read, and what for
     notes : what a user should know, one line each
     cut : one line that says where an unreadable rest begins, '' where all was read
     first_ns : the first time of the clock; 0 before it
@@ -48,7 +52,7 @@ class Replay:
 
     def __init__(
         self,
-        recording: Recording,
+        recording: Recording | Log,
         chosen: Settings,
         named: Names,
         by: str = 'receipt',
@@ -59,9 +63,13 @@ class Replay:
             raise ReplayError(f'by must be one of {", ".join(BY)}, got {by!r}.')
         self.recording, self.settings, self.names, self.by = recording, chosen, named, by
         self.session = Session(chosen)
-        self._feed = Feed(recording, chosen, named)
+        self._feed: Feed | LogFeed = (
+            LogFeed(recording, chosen)
+            if isinstance(recording, Log)
+            else Feed(recording, chosen, named)
+        )
         self.notes = list(self._feed.notes)
-        self.topics = {name: one.source for name, (_, one) in self._feed.topics.items()}
+        self.topics = self._feed.sources
         self.cut = ''
         self.first_ns = self.now_ns = 0
         self.stop: Callable[[], bool] = lambda: False
@@ -79,38 +87,56 @@ class Replay:
     def __iter__(self) -> Iterator[Outcome]:
         """Take the steps one by one."""
         session, settle = self.session, self.settings.settle
-        begin = end = None
-        for now_ns, records in in_order(self._arrived(), self.by, settle / NANOSECONDS):
-            if begin is None:
-                zero = self.recording.start_ns if self.by == 'receipt' else now_ns
-                begin = zero + self._start_ns
-                end = None if self._length_ns is None else begin + self._length_ns
-            if self.stop() or (end is not None and now_ns > end):
-                break
-            if now_ns < begin:
-                for one in records:
-                    for item in one.items:
-                        if getattr(item, 'static', False):  # latched: who starts later has it too
-                            session.take(item, 0)
-                continue
-            for one in records:
+        last_ns = 0
+        for now_ns, records in instants(self._in_span(), settle / NANOSECONDS):
+            if self.stop():
+                return
+            # A node looks at its topics in a fixed order.
+            for one in sorted(records, key=_turn) if len(records) > 1 else records:
                 if one.error:
                     session.counts[one.source, 'unreadable'] += 1
                     session.news.setdefault(f'{one.source} unreadable', one.error)
                 for item in one.items:
                     session.take(item, now_ns)
+            last_ns = now_ns if records else last_ns
             self.first_ns = self.first_ns or now_ns
             self.now_ns = now_ns
             yield from session.stepping(now_ns)
-        if self.now_ns:
-            self.now_ns += settle
+        if last_ns and self.now_ns < last_ns + settle:  # between two ticks
+            self.now_ns = last_ns + settle
             yield from session.stepping(self.now_ns)
 
-    def _arrived(self) -> Iterator[Any]:
+    def _in_span(self) -> Iterator[Arrived]:
+        """Give what arrived, in order, between start and end; what is latched before that too."""
+        end_ns = begin_ns = None
+        arrived = self._arrived()
+        for one in arrived if self.by == 'receipt' else by_stamp(arrived):
+            if begin_ns is None:
+                if self.by == 'stamp' and not one.received_ns:
+                    self._latch(one)  # static, before the first that has a stamp
+                    continue
+                zero = self.recording.start_ns if self.by == 'receipt' else one.received_ns
+                begin_ns = zero + self._start_ns
+                end_ns = None if self._length_ns is None else begin_ns + self._length_ns
+            if end_ns is not None and one.received_ns > end_ns:
+                return
+            if one.received_ns < begin_ns:
+                self._latch(one)
+            else:
+                yield one
+
+    def _latch(self, one: Arrived) -> None:
+        """Take static transforms before the clock begins: who starts later has them too."""
+        for item in one.items:
+            if getattr(item, 'static', False):
+                self.session.take(item, 0)
+
+    def _arrived(self) -> Iterator[Arrived]:
         try:
             yield from self._feed.arrived()
         except RecordingError as error:
-            self.cut = str(error)
+            came = max(0, self.now_ns - self.recording.start_ns) / NANOSECONDS
+            self.cut = f'{error} What came before, {came:.3f} s, is used.'
         self.cut = self.cut or self.recording.cut
 
     @property
@@ -130,7 +156,7 @@ class Replay:
 
 
 def replay(
-    recording: Recording | str | Path,
+    recording: Recording | Log | str | Path,
     parameters: Mapping[str, Any] | str | Path | None = None,
     *,
     by: str = 'receipt',
@@ -138,6 +164,7 @@ def replay(
     start: float = 0.0,
     duration: float | None = None,
     overrides: Mapping[str, Any] | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Replay:
     """
     Return a recording as it goes through the session of a node, to be iterated over.
@@ -158,6 +185,8 @@ def replay(
         Which part [s] of it; steps begin at rest there.
     overrides
         Parameters that count more than those.
+    columns
+        Of a CSV file: names of inputs, and which of its columns are meant by them.
 
     Raises
     ------
@@ -167,18 +196,23 @@ def replay(
     """
     pairs = [f'{a}:={b}' for a, b in remap.items()] if isinstance(remap, Mapping) else remap
     named = names(pairs)
-    opened = recording if isinstance(recording, Recording) else Recording(recording)
+    opened = recording
+    if not isinstance(opened, (Recording, Log)):
+        is_log = Path(opened).suffix.lower() == '.csv'
+        opened = Log(opened, columns) if is_log else readable(opened)
     notes: list[str] = []
-    if parameters is None:
+    if parameters is None and isinstance(opened, Log):
+        values, notes = guess_log(opened)
+    elif parameters is None and isinstance(opened, Recording):
         values, named, notes = guess(opened, named)
-    elif isinstance(parameters, Mapping):
-        values = dict(parameters)
-    else:
+    elif isinstance(parameters, (str, Path)):
         values = parameter_file.read(parameters, named.full_node)
+    else:
+        values = dict(parameters or {})
     made = Replay(
         opened, _settings({**values, **(overrides or {})}, notes), named, by, start, duration
     )
-    made.notes[:0] = notes
+    made.notes[:0] = [*getattr(opened, 'notes', ()), *notes]
     return made
 
 

@@ -10,11 +10,11 @@ import pytest
 
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
+from mime_motor_ros.offline.recording import Record, Recording  # noqa: E402
 from pacing import Instant, instants, PlayError, TAIL  # noqa: E402
 from player import main, Player, remaps  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
-from mime_motor_ros.offline.recording import Record, Recording  # noqa: E402
 from rosbags import rosbag2, typesys  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import Imu, JointState  # noqa: E402

@@ -15,7 +15,7 @@ from geometry_msgs.msg import (
 from mime_motor_ros import messages, wire
 from mime_motor_ros.drive import DriveState
 from mime_motor_ros.model import MotorState, Pose, Step, Wrench
-from mime_motor_ros.sensing import Measured
+from mime_motor_ros.node import serialized
 from mime_motor_ros.session import Outcome
 import numpy as np
 import pytest
@@ -66,17 +66,34 @@ def outcome(motors):
     return Outcome(STAMP - 1, STAMP, 1e-3, Pose(), VECTOR, tuple(steps), drives, nothing)
 
 
-@pytest.mark.parametrize('there', list(product((True, False), repeat=3)))
-def test_what_is_measured_is_a_joint_state_with_lists_of_one_number_or_none(there):
-    values = [x if one else None for x, one in zip((0.25, -3.0, 1e-3), there, strict=True)]
-    message = JointState(name=['wheel_joint'], position=[9.0], velocity=[], effort=[9.0])
-    messages.put_measured(message, STAMP, Measured(*values))
-    lists = ([] if x is None else [x] for x in values)
-    expected = JointState(
-        name=['wheel_joint'], **dict(zip(('position', 'velocity', 'effort'), lists, strict=True))
+@pytest.mark.parametrize('counts', [x for x in product((0, 1, 3), repeat=3) if any(x)])
+def test_lists_that_may_be_empty_are_what_ros_makes_of_them(counts):
+    fields = ('position', 'velocity', 'effort')
+    lists = [[0.5 + 10 * i + k for k in range(n)] for i, n in enumerate(counts)]
+    still = {name: [wire.MARK] * n for name, n in zip(fields, counts, strict=True)}
+    example = serialized('sensor_msgs/msg/JointState', {'name': ['wheel_joint'], **still})
+    template = wire.Template(example, wire.lists_form(counts), True)
+    data = template.filled(SECONDS, messages.list_numbers(lists))
+    message = JointState(name=['wheel_joint'], **dict(zip(fields, lists, strict=True)))
+    message.header.stamp.sec, message.header.stamp.nanosec = SECONDS
+    assert repr(deserialize_message(data, JointState)) == repr(message)
+
+
+@pytest.mark.parametrize('frames', [[('a', 'b')], [('b', 'rämen'), ('x' * 255, 'ab'), ('', '')]])
+@pytest.mark.parametrize('number', [3, np.float32(0.1), np.float64(-0.0), np.int32(-2)])
+def test_T57_so_are_transforms_whose_poses_change(frames, number):
+    pose = Pose((number, 2.0, -0.0), (0.1, number, 0.3, 0.9))
+    transforms = [{'header': {'frame_id': a}, 'child_frame_id': b} for a, b in frames]
+    template = wire.TransformsTemplate(
+        serialized('tf2_msgs/msg/TFMessage', {'transforms': transforms})
     )
-    expected.header.stamp.sec, expected.header.stamp.nanosec = SECONDS
-    assert repr(deserialize_message(serialize_message(message), JointState)) == repr(expected)
+    data = template.filled(SECONDS, [pose] * len(frames))
+    found = wire.transforms(data, False)
+    position, orientation = (tuple(map(float, part)) for part in pose)
+    assert repr(found) == repr(
+        [wire.Transform(STAMP, a, b, position, orientation) for a, b in frames]
+    )
+    assert len(deserialize_message(data, TFMessage).transforms) == len(frames)
 
 
 @pytest.mark.parametrize('frame', FRAMES)
@@ -107,10 +124,9 @@ def test_T57_every_kind_of_number_goes_out_as_a_double_to_the_bit(number):
 @pytest.mark.parametrize('motors', [1, 2, 5])
 def test_so_are_joint_states(motors):
     names = [f'{"wheel" * (i + 1)}_joint' for i in range(motors)]
-    still = [0.0] * motors
+    still = [wire.MARK] * motors
     example = JointState(name=names, position=still, velocity=still, effort=still)
-    n = motors
-    template = wire.Template(serialize_message(example), f'{n}dQ{n}dQ{n}d', True)
+    template = wire.Template(serialize_message(example), wire.lists_form((motors,) * 3), True)
     message = JointState()
     filled.joints(message, outcome(motors), names)
     assert_same(template.filled(SECONDS, messages.joint_numbers(outcome(motors))), message)

@@ -1,0 +1,289 @@
+"""
+A CSV file of a bench as a recording: each row becomes stamped inputs of a session.
+
+The first line names the columns. ``t_s`` or ``stamp_ns`` is the time; what else is an input is
+in `KNOWN`, and the columns that ``motor_replay`` writes are among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+import csv
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..drive import COMMANDED_BY
+from ..inputs import Imu, JointCommand, Odometry, Transform, Twist
+from ..settings import MotorSettings, Settings
+from ..timeline import NANOSECONDS
+from .feed import Arrived
+from .recording import RecordingError
+
+TIME = ('stamp_ns', 't_s')
+POSE = ('mount_x_m', 'mount_y_m', 'mount_z_m', 'mount_qx', 'mount_qy', 'mount_qz', 'mount_qw')
+RATE = ('wx_rad_s', 'wy_rad_s', 'wz_rad_s')
+RATE_IN_WORLD = ('mount_rate_x_rad_s', 'mount_rate_y_rad_s', 'mount_rate_z_rad_s')
+COMMANDS = {
+    # By what a command is: names without a motor's, the likeliest first.
+    'efforts': (
+        'command',
+        'torque_des_Nm',
+        'torque_cmd_Nm',
+        'tau_cmd_Nm',
+        'torque_des_n_m',
+        'torque_cmd_n_m',
+        'torque_n_m',
+        'torque_Nm',
+    ),
+    'velocities': ('command', 'speed_cmd_rad_s', 'velocity_cmd_rad_s', 'speed_des_rad_s'),
+    'positions': ('command', 'position_cmd_rad', 'position_des_rad'),
+    'volts': ('command', 'voltage_cmd_v', 'voltage_v'),
+}
+NUMBERED = ('tau_cmd{}_Nm', 'torque_cmd{}_Nm', 'torque{}_n_m')
+"""Torques of several motors, counted from 1."""
+
+
+class _Columns(NamedTuple):
+    """Where in a row what stands."""
+
+    time: int
+    is_ns: bool
+    pose: tuple[int, ...]
+    rate: tuple[int, ...]
+    rate_in_world: bool
+    commands: dict[int, int]
+    """By the index of the motor."""
+
+
+class Log:
+    """
+    A CSV file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        Names of inputs, and the columns of the file that are meant by them.
+
+    Attributes
+    ----------
+    header : the names of the columns, as inputs are named
+    cut : one line that says where an unreadable rest begins
+
+    Raises
+    ------
+    RecordingError
+        If it cannot be read, or has no column for the time.
+
+    """
+
+    def __init__(self, path: str | Path, columns: Mapping[str, str] | None = None) -> None:
+        self.path = Path(path)
+        self.cut = ''
+        with self._open() as file:
+            found = [name.strip() for name in next(csv.reader(file), [])]
+        for name, column in (columns or {}).items():
+            if column not in found:
+                raise RecordingError(
+                    f'{self.path}, line 1: no column {column!r} for {name}; there are '
+                    f'{_listed(found)}.'
+                )
+            found[found.index(column)] = name
+        self.header = found
+        if not set(TIME) & set(found):
+            raise RecordingError(
+                f'{self.path}, line 1: a column t_s [s] or stamp_ns is needed, there are '
+                f'{_listed(found)}. Name it so, or say which it is: --column t_s=NAME.'
+            )
+        self.start_ns = self.end_ns = 0
+        self._look_at_the_ends()
+
+    @property
+    def name(self) -> str:
+        """Return the name of the file."""
+        return self.path.name
+
+    def _open(self) -> Any:
+        try:
+            return open(self.path, newline='', encoding='utf-8-sig', errors='replace')
+        except OSError as error:
+            raise RecordingError(f'{self.path} cannot be read: {error.strerror}.') from None
+
+    def _look_at_the_ends(self) -> None:
+        """Find the times of the first row and of the last, as far as they are good."""
+        is_ns = 'stamp_ns' in self.header
+        at = self.header.index('stamp_ns' if is_ns else 't_s')
+        with open(self.path, 'rb') as file:
+            file.readline()
+            lines = [file.readline()]
+            file.seek(max(file.tell(), self.path.stat().st_size - 65536))
+            lines += file.read().splitlines()[-1:]
+        times = []
+        for line in lines:
+            try:
+                times.append(_time(line.decode().split(',')[at], is_ns))
+            except (ValueError, IndexError):
+                times.append(0)
+        self.start_ns, self.end_ns = times[0], max(times)
+
+    def columns(self, chosen: Settings) -> _Columns:
+        """
+        Find where what stands, for a node with these settings.
+
+        Raises
+        ------
+        RecordingError
+            If nothing in it is an input.
+
+        """
+        where = {name: i for i, name in reversed(list(enumerate(self.header)))}
+
+        def all_of(names: Sequence[str]) -> tuple[int, ...]:
+            return tuple(where[x] for x in names) if all(x in where for x in names) else ()
+
+        commands = {}
+        for i, motor in enumerate(chosen.motors):
+            names = [f'{motor.name}.{x}' for x in _commands_of(motor)]
+            names += [x.format(i + 1) for x in NUMBERED]
+            names += _commands_of(motor) if len(chosen.motors) == 1 else ()
+            found = [where[x] for x in names if x in where]
+            if found:
+                commands[i] = found[0]
+        is_ns = 'stamp_ns' in where
+        rate = all_of(RATE)
+        made = _Columns(
+            where['stamp_ns' if is_ns else 't_s'],
+            is_ns,
+            all_of(POSE),
+            rate or all_of(RATE_IN_WORLD),
+            not rate,
+            commands,
+        )
+        if not (made.pose or made.rate or made.commands):
+            first = chosen.motors[0].name
+            raise RecordingError(
+                f'{self.path}, line 1: no column is an input, such as {first}.command, '
+                f'{RATE[0]} or {POSE[0]}; there are {_listed(self.header)}. Say which is what: '
+                f'--column {first}.command=NAME.'
+            )
+        return made
+
+    def used(self, found: _Columns, chosen: Settings) -> dict[str, str]:
+        """Return which columns are read, and for what."""
+        used = {self.header[i]: 'mount pose' for i in found.pose}
+        used |= {self.header[i]: 'mount rate' for i in found.rate}
+        return used | {
+            self.header[at]: f'command of {chosen.motors[i].name}'
+            for i, at in found.commands.items()
+        }
+
+    def rows(self, found: _Columns) -> Iterator[tuple[int, list[float]]]:
+        """Give time [ns] and numbers of each row, until one is no good: that is said in `cut`."""
+        needed = sorted({*found.pose, *found.rate, *found.commands.values()})
+        width, last_ns, count = len(self.header), -1, 0
+        with self._open() as file:
+            reader = csv.reader(file)
+            next(reader)
+            try:
+                for cells in reader:
+                    if not any(cell.strip() for cell in cells):
+                        continue
+                    if len(cells) != width:
+                        raise ValueError(f'{len(cells)} cells for {width} columns')
+                    stamp_ns = _time(cells[found.time], found.is_ns)
+                    numbers = [0.0] * width
+                    for at in needed:
+                        text = cells[at].strip()
+                        try:
+                            numbers[at] = float(text) if text else float('nan')
+                        except ValueError:
+                            raise ValueError(
+                                f'{self.header[at]} must be a number, got {text!r}'
+                            ) from None
+                    if stamp_ns < 0:
+                        raise ValueError('a time before 0; count from the first row')
+                    if stamp_ns < last_ns:
+                        name, now = self.header[found.time], cells[found.time].strip()
+                        raise ValueError(f'{name} goes back, to {now}; sort the rows by time')
+                    last_ns, count = stamp_ns, count + 1
+                    yield stamp_ns, numbers
+            except (ValueError, csv.Error) as error:
+                self.cut = (
+                    f'{self.path}, line {reader.line_num}: {error}. The {count} rows before it '
+                    'are used.'
+                )
+
+
+def _commands_of(motor: MotorSettings) -> tuple[str, ...]:
+    """Return the names that the command of a motor may have."""
+    mode = motor.drive.mode
+    return COMMANDS['volts' if mode == 'voltage' else COMMANDED_BY.get(mode, 'efforts')]
+
+
+def _time(text: str, is_ns: bool) -> int:
+    try:
+        return int(text) if is_ns else round(float(text) * NANOSECONDS)
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f'{TIME[0] if is_ns else TIME[1]} must be a number, got {text.strip()!r}'
+        ) from None
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [name if name.isprintable() else repr(name) for name in names[:12]]
+    more = f' and {len(names) - 12} more' if len(names) > 12 else ''
+    return (', '.join(shown) + more) or 'none'
+
+
+class LogFeed:
+    """The inputs in a CSV file, for a node with these settings."""
+
+    def __init__(self, log: Log, chosen: Settings) -> None:
+        self._log, self._chosen = log, chosen
+        self._found = log.columns(chosen)
+        self.sources = log.used(self._found, chosen)
+        self.notes = [
+            'read: ' + ', '.join(f'{column} ({what})' for column, what in self.sources.items())
+        ]
+
+    def arrived(self) -> Iterator[Arrived]:
+        """Read the rows."""
+        found = self._found
+        for stamp_ns, numbers in self._log.rows(found):
+            items = list(self._items(stamp_ns or 1, numbers))  # nothing is stamped 0
+            yield Arrived(stamp_ns or 1, 0, 'csv', items)
+
+    def _items(self, stamp_ns: int, numbers: list[float]) -> Iterator[Any]:
+        found, chosen = self._found, self._chosen
+        world, mount = chosen.world_frame, chosen.mount_frame
+        pose = tuple(numbers[i] for i in found.pose)
+        rate: Any = tuple(numbers[i] for i in found.rate)
+        if pose and world != mount:
+            position: Any = pose[:3]
+            orientation: Any = pose[3:]
+            if 'odometry' in (chosen.pose_source, chosen.rate_source):
+                turning = rate or (0.0, 0.0, 0.0)
+                yield Odometry(stamp_ns, world, mount, position, orientation, turning)
+            if chosen.pose_source == 'tf':
+                yield Transform(stamp_ns, world, mount, position, orientation)
+        if rate:
+            frame = world if found.rate_in_world else mount
+            if chosen.rate_source == 'imu':
+                yield Imu(stamp_ns, frame, rate)
+            elif chosen.rate_source == 'twist':
+                yield Twist(stamp_ns, frame, rate)
+        for i, at in found.commands.items():
+            value, motor = numbers[at], chosen.motors[i]
+            if not isfinite(value):
+                continue  # a cell that is empty, or nan: no command in this row
+            kind = COMMANDED_BY.get(motor.drive.mode, 'efforts')
+            one = (value,)
+            yield JointCommand(
+                stamp_ns,
+                (motor.joint,),
+                one if kind == 'efforts' else (),
+                one if kind == 'velocities' else (),
+                one if kind == 'positions' else (),
+            )
