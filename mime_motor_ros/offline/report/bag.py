@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 import heapq
 from math import isfinite, nan
 from operator import attrgetter
@@ -204,17 +205,19 @@ class Bag:
             if self._types.get(topic) == kind:
                 first = len(columns)
                 columns.extend(names)
-                readers[topic] = lambda record: read(record, first)
+                readers[topic] = partial(read, first)
 
         for wrench in ('reaction', 'mount_wrench'):
             names = _vector(f'{wrench}_force', 'n') + _vector(f'{wrench}_torque', 'n_m')
             add(f'{node}/{wrench}', WRENCH, names, self._wrench)
         momentum = _vector('momentum', 'n_m_s') + _vector('momentum_world', 'n_m_s')
         add(f'{node}/momentum', VECTOR, momentum, self._vector)
-        self._joints: dict[str, int] = {}
+        self._joint_of: dict[str, str] = {}
+        self._joints: dict[str, int] = {}  # first column
         for motor in self.motors:
             own = f'{node}/{motor}'
-            self._joints[self._joint(own, motor)] = len(columns)
+            self._joint_of[motor] = self._joint(own, motor)
+            self._joints[self._joint_of[motor]] = len(columns)
             columns += [f'{motor}.{x}' for x in ('angle_rad', 'speed_rad_s', 'effort_n_m')]
             add(f'{own}/momentum', VECTOR, _vector(f'{motor}.momentum', 'n_m_s'), self._vector)
             state = [f'{motor}.{x}' for x in QUANTITIES.values()]
@@ -222,29 +225,47 @@ class Bag:
             self._plan_spin(own, motor)
             if self._types.get(f'{own}/measured') == JOINTS:
                 readers[f'{own}/measured'] = self._measured(motor)
-        expected = f'{node.rpartition("/")[0]}/joint_states'
-        others = [
-            x for x, kind in self._types.items() if kind == JOINTS and not x.endswith('/measured')
-        ]
-        topic = expected if expected in others else others[0] if len(others) == 1 else ''
-        if topic:
+        if topic := self._joint_topic():
             readers[topic] = self._joint_states
+            self._sort_motors(topic)
         for name, kind in self._types.items():
             if kind == TF:
-                static = name.endswith('static')
-                readers[name] = lambda record, static=static: self._transforms(record, static)
+                readers[name] = partial(self._transforms, name.endswith('static'))
         if self._types.get('/diagnostics') == DIAGNOSTICS:
             readers['/diagnostics'] = self._diagnostics
         self.rows = Rows(columns)
 
+    def _joint_topic(self) -> str:
+        """Return the topic of joint_states: in the node's namespace, or the only one."""
+        expected = f'{self.node.rpartition("/")[0]}/joint_states'
+        others = [
+            x for x, kind in self._types.items() if kind == JOINTS and not x.endswith('/measured')
+        ]
+        return expected if expected in others else others[0] if len(others) == 1 else ''
+
+    def _sort_motors(self, topic: str) -> None:
+        """Have the motors in the order of the node, which joint_states has."""
+        message = self._first(topic)
+        order = list(message.name) if message is not None else []
+        joints = self._joint_of
+        self.motors.sort(
+            key=lambda m: order.index(joints[m]) if joints[m] in order else len(order)
+        )
+
+    def _first(self, topic: str) -> Any:
+        """Return the first message of a topic, None where none can be read."""
+        if not self._counts[topic]:
+            return None
+        try:
+            return next(self._recording.records((topic,))).message
+        except (*UNREADABLE, StopIteration):
+            return None
+
     def _joint(self, own: str, motor: str) -> str:
         """Return the name of a motor's joint: what its own topics say, or the default."""
         for topic, kind in ((f'{own}/motor_state', STATE), (f'{own}/measured', JOINTS)):
-            if self._types.get(topic) == kind and self._counts[topic]:
-                try:
-                    message = next(self._recording.records((topic,))).message
-                except (*UNREADABLE, StopIteration):
-                    continue
+            message = self._first(topic) if self._types.get(topic) == kind else None
+            if message is not None:
                 names = message.joint_names if kind == STATE else message.name
                 if names:
                     return str(names[0])
@@ -303,20 +324,20 @@ class Bag:
         self._stamp = stamp_of(header)
         self.rows.put(self._stamp, record.received_ns, first, numbers)
 
-    def _wrench(self, record: Any, first: int) -> None:
+    def _wrench(self, first: int, record: Any) -> None:
         message = record.message
         force, torque = message.wrench.force, message.wrench.torque
         numbers = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
         self._put(record, message.header, first, numbers)
         self._mount_frame = message.header.frame_id.lstrip('/')
 
-    def _vector(self, record: Any, first: int) -> None:
+    def _vector(self, first: int, record: Any) -> None:
         message = record.message
         vector = message.vector
         self._put(record, message.header, first, (vector.x, vector.y, vector.z))
         self._mount_frame = message.header.frame_id.lstrip('/')
 
-    def _state(self, record: Any, first: int) -> None:
+    def _state(self, first: int, record: Any) -> None:
         message = record.message
         values = message.interface_values[0]
         known = dict(zip(values.interface_names, values.values, strict=True))
@@ -349,7 +370,7 @@ class Bag:
 
         return read
 
-    def _transforms(self, record: Any, static: bool) -> None:
+    def _transforms(self, static: bool, record: Any) -> None:
         for one in transforms(record.message, static):
             parent, child = one.parent.lstrip('/'), one.child.lstrip('/')
             size = sum(x * x for x in one.orientation)
@@ -432,7 +453,7 @@ class Bag:
             raise ReportError(f'{self._mount.path} has no transforms. Give one that has.')
         for name in topics:
             static = name.endswith('static')
-            self._readers[name] = lambda record, static=static: self._transforms(record, static)
+            self._readers[name] = partial(self._transforms, static)
         beside = self._mount.records(tuple(topics))
         return heapq.merge(records, beside, key=attrgetter('received_ns'))
 

@@ -28,8 +28,10 @@ from .style import (
     Time,
     WIDTH,
 )
+from .traces import Spread
 
 Made = Iterator[Picture]
+BEHIND = {'color': '#aaaaaa', 'linestyle': '-', 'linewidth': 1.6, 'zorder': 1.5}
 
 
 class Missing(Exception):  # noqa: N818 - it is no error
@@ -113,12 +115,11 @@ def spin(gathered: Gathered, time: Time) -> Made:
             named = [
                 (f'{motor}.spin_rad_s', 'spin, absolute'),
                 (f'{motor}.speed_rad_s', 'speed against the stator'),
-                (f'{motor}.measured_speed_rad_s', 'speed as measured'),
             ]
-            if f'{motor}.measured_speed_rad_s' in gathered.traces:
-                factor = gathered.traces[named[2][0]]
-                draw(ax, time, factor, 1.0, named[2][1], 2, linewidth=0.6, linestyle='-')
-            label(ax, 'spin', _lines(ax, gathered, time, named[:2], 'rad/s'))
+            label(ax, 'spin', _lines(ax, gathered, time, named, 'rad/s'))
+            measured = gathered.traces.get(f'{motor}.measured_speed_rad_s')
+            if measured is not None:
+                draw(ax, time, measured, 1.0, 'speed as measured', 0, **BEHIND)
             legend(ax, motor)
         finish(figure, axes, time)
         yield Picture(
@@ -153,8 +154,8 @@ def torque(gathered: Gathered, time: Time) -> Made:
         yield Picture(
             f'torque{key}',
             f'Torque{more}',
-            'Torques on each rotor about its axis: of the drive, after its limits, of the friction '
-            'of its bearing, and of loads where there are any.'
+            'Torques on each rotor about its axis: of the drive, after its limits, of the '
+            'friction of its bearing, and of loads where there are any.'
             + (' Grey: a limit acts.' if limited else ''),
             figure,
         )
@@ -323,8 +324,6 @@ def timing(gathered: Gathered, time: Time, told: Told) -> Made:
     for (left, right), (key, name, trace) in zip(grid, parts, strict=True):
         if trace is not None:
             draw(left, time, trace, 1.0, 'received less stamp' if key == 'lateness' else '', 0)
-            spread = gathered.spacing if key == 'spacing' else gathered.lateness
-            _histogram(right, spread)
         if key == 'spacing':
             usual = gathered.spacing.quantile(0.5) * 1e-6
             left.axhline(
@@ -351,6 +350,8 @@ def timing(gathered: Gathered, time: Time, told: Told) -> Made:
                     )
         label(left, name, 'ms')
         legend(left)
+        if trace is not None:
+            _histogram(right, gathered.spacing if key == 'spacing' else gathered.lateness)
         right.tick_params(labelleft=False)
         left.set_xlim(0.0, time.end)
     grid[-1][0].set_xlabel(f'time since the first step [{time.unit}]')
@@ -371,23 +372,20 @@ def timing(gathered: Gathered, time: Time, told: Told) -> Made:
     )
 
 
-def _histogram(ax: Any, spread: Any) -> None:
+def _histogram(ax: Any, spread: Spread) -> None:
+    """Draw how often which came, over the vertical axis as it stands."""
     middles, counts = spread.bins()
-    if not len(middles):
-        return
-    y = middles * 1e-6
-    span = max(float(y[-1] - y[0]), 1e-3 * abs(float(y[-1])), 1e-9)
-    edges = np.linspace(float(y[0]) - 0.02 * span, float(y[-1]) + 0.02 * span, 41)
-    heights, _ = np.histogram(y, edges, weights=counts)
-    ax.barh(
-        0.5 * (edges[1:] + edges[:-1]), heights, np.diff(edges), color=LINES[0][0], linewidth=0.0
-    )
+    low, high = ax.get_ylim()
+    between = np.geomspace if ax.get_yscale() == 'log' else np.linspace
+    edges = between(low, high, 41)
+    heights, _ = np.histogram(middles * 1e-6, edges, weights=counts)
+    ax.stairs(heights, edges, orientation='horizontal', fill=True, color=LINES[0][0])
     ax.set_xscale('log')
     ax.set_xlim(0.7, 2.0 * max(1.0, float(heights.max())))
 
 
 def refusals(told: Told) -> Made:
-    """Counts by reason."""
+    """Draw counts by reason."""
     if not told.counts_refused:
         raise Missing(told.lacks.get('refusals', '/diagnostics is not recorded'))
     counts = {name: count for name, count in told.refused.items() if count}

@@ -116,9 +116,9 @@ def _limits(gathered: Gathered) -> Iterator[str]:
             acted = share(seconds / gathered.seconds)
             verb = 'was' if words == 'group off' else 'acted'
             yield f'{motor}: {words} {verb} {acted} of the time.'
-    if any(f'{m}.limited' in gathered.traces for m in gathered.motors):
-        if not any(gathered.limited.values()):
-            yield 'No limit of a drive acted.'
+    known = any(f'{motor}.limited' in gathered.traces for motor in gathered.motors)
+    if known and not any(gathered.limited.values()):
+        yield 'No limit of a drive acted.'
 
 
 def _energy(gathered: Gathered) -> Iterator[str]:

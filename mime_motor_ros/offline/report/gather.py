@@ -214,13 +214,13 @@ class Gathered:
         H = _norm(columns, f'{motor}.momentum', 'n_m_s')
         if of('work_j') is not None:
             self._rebased(motor, columns)
-        elif spin is not None and torque is not None and friction is not None:
-            if speed is not None and H is not None:
-                balance = self.balances.setdefault(motor, Balance())
-                sums = balance.add(dt, spin, speed, torque, friction, H)
+        else:
+            parts = [x for x in (spin, speed, torque, friction, H) if x is not None]
+            if len(parts) == 5:
+                sums = self.balances.setdefault(motor, Balance()).add(dt, *parts)
                 columns.update({f'{motor}.{name}': x for name, x in sums.items()})
-                if angle is not None:
-                    self._skips(motor, dt, angle, speed)
+            if angle is not None and speed is not None:
+                self._skips(motor, dt, angle, speed)
         work, heat, stored = (of(x) for x in SUMS)
         if work is not None and heat is not None and stored is not None:
             columns[f'{motor}.residual_j'] = work - heat - stored

@@ -11,7 +11,7 @@ CSS = """
 html { color: #111; background: #fff; font: 10.5pt/1.45 "DejaVu Sans", Verdana, sans-serif; }
 body { max-width: 170mm; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.55em; line-height: 1.2; margin: 0 0 .2em; overflow-wrap: anywhere; }
-h2 { font-size: 1.1em; margin: 1.8em 0 .5em; padding-bottom: .15em; border-bottom: 1px solid #999; }
+h2 { font-size: 1.1em; margin: 1.8em 0 .5em; border-bottom: 1px solid #999; }
 p.sub { margin: 0 0 1.2em; color: #555; }
 table { border-collapse: collapse; width: 100%; font-size: .86em; }
 th, td { text-align: left; vertical-align: top; padding: .18em .8em .18em 0; }

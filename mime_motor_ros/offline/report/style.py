@@ -1,4 +1,4 @@
-"""How figures look: on A4 at 170 mm, in colour and in grey, the same bytes for the same numbers."""
+"""How figures look: 170 mm wide on A4, in colour and in grey; same numbers, same bytes."""
 
 from __future__ import annotations
 
@@ -164,7 +164,9 @@ def finish(figure: Figure, axes: Sequence[Any], time: Time) -> None:
             ax.set_ylim(middle - 0.01 * size, middle + 0.01 * size)
         if low <= 0.0 <= high:
             ax.axhline(0.0, color='#999999', linewidth=0.6, zorder=0.5)
-        ax.yaxis.set_major_locator(matplotlib.ticker.MaxNLocator(5, min_n_ticks=3))
+        ax.yaxis.set_major_locator(
+            matplotlib.ticker.MaxNLocator(5, min_n_ticks=4, steps=(1, 2, 2.5, 5, 10))
+        )
     axes[-1].set_xlabel(f'time since the first step [{time.unit}]')
     figure.align_ylabels(axes)
 

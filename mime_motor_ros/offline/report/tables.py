@@ -23,7 +23,7 @@ class Table:
         import pyarrow as pa
 
         self._path = path
-        self._refused: tuple[type[Exception], ...] = (pa.ArrowException, ValueError)
+        self._refused: tuple[type[Exception], ...] = (pa.ArrowException, ValueError, OSError)
         self.name = path.name
         self.parameters: dict[str, Any] = {}
         self.told = Told()
@@ -73,7 +73,7 @@ class Table:
         while True:
             try:
                 batch = next(batches, None)
-            except (*self._refused, OSError) as error:
+            except self._refused as error:
                 self.told.cut = f'{self._path} is damaged or cut short: {_line(error)}.'
                 return
             if batch is None:

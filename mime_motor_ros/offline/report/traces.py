@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Times = NDArray[np.int64]
-Values = NDArray[np.float64]
+Values = NDArray[np.floating[Any]]
 
 BUCKETS = 1500
 """The most that a trace is cut into: some for each line of a page's width at 200 a inch."""
