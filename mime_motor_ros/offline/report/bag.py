@@ -37,6 +37,8 @@ TF = 'tf2_msgs/msg/TFMessage'
 APART_NS = 300_000_000
 """How much later than others of its stamp a message may come, and a transform of its time."""
 MOST_ROWS = 20_000
+MOST_WARNINGS = 32
+NUMBER = re.compile(r'[0-9.]+')
 JUMP_NS = 10 * NANOSECONDS
 """A stamp so far before the newest is of a clock that was set back."""
 UNREADABLE = (ValueError, OverflowError, TypeError, IndexError, RecordingError)
@@ -393,10 +395,12 @@ class Bag:
             told.figures[name] = values
             level = status.level if isinstance(status.level, int) else status.level[0]
             if level:
-                text = f'{name}: {re.sub(r"[0-9.]+", "#", status.message)}'
-                if text in told.said or len(told.said) < 32:
-                    count, first = told.said.get(text, (0, stamp))
-                    told.said[text] = (count + 1, first)
+                # The same words with other numbers are one warning.
+                key = f'{name}: {NUMBER.sub("#", status.message)}'
+                if key in told.said or len(told.said) < MOST_WARNINGS:
+                    first = (0, stamp, f'{name}: {status.message}')
+                    count, since, text = told.said.get(key, first)
+                    told.said[key] = (count + 1, since, text)
             for key, column in LATENESS.items():
                 if name == 'stepping' and key in values:
                     columns[column] = np.array([float(values[key])])

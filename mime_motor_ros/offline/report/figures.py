@@ -31,7 +31,7 @@ from .style import (
 from .traces import Spread
 
 Made = Iterator[Picture]
-BEHIND = {'color': '#aaaaaa', 'linestyle': '-', 'linewidth': 1.6, 'zorder': 1.5}
+BEHIND = {'color': '#cccccc', 'linestyle': '-', 'linewidth': 2.4, 'zorder': 1.5}
 
 
 class Missing(Exception):  # noqa: N818 - it is no error

@@ -103,9 +103,9 @@ def _broken(gathered: Gathered, told: Told) -> Iterator[str]:
         yield f'{told.cut.rstrip(".")}. What was before that is shown.'
     if gathered.backwards:
         yield f'The stamps go back {_count(gathered.backwards, "time")}: a clock was set back.'
-    for text, (count, first) in told.said.items():
+    for count, first, text in told.said.values():
         seconds = max(0.0, (first - gathered.first_ns) * 1e-9)
-        yield f'/diagnostics warned {_count(count, "time")}, first at {seconds:.1f} s: {text}.'
+        yield f'/diagnostics warned {_count(count, "time")}, first at {seconds:.1f} s: {text.rstrip(".")}.'
     if told.gaps:
         yield f'{told.gaps}.'
 

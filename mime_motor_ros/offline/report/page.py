@@ -20,6 +20,7 @@ thead th { border-bottom: 1px solid #666; font-weight: 600; }
 tbody th { font-weight: 400; color: #555; white-space: nowrap; }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 td { overflow-wrap: anywhere; }
+th:last-child, td:last-child { padding-right: 0; }
 table.head th { width: 8em; }
 ul { margin: .3em 0; padding-left: 1.2em; }
 li { margin: .15em 0; }

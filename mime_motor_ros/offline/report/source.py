@@ -44,8 +44,8 @@ class Told:
     """Whether the input says what was refused, were it nothing."""
     figures: dict[str, dict[str, str]] = field(default_factory=dict)
     """The last values of /diagnostics, by status."""
-    said: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """What /diagnostics warned of: how often, and when first [ns]."""
+    said: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    """What /diagnostics warned of: how often, when first [ns], and with which words."""
     gaps: str = ''
     """What a session says of its gaps."""
     cut: str = ''
