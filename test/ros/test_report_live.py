@@ -131,5 +131,6 @@ def test_a_live_node_is_reported_with_its_lateness_energy_world_momentum_and_ref
     assert made.missing == {}
     assert told.refused['commands size'] == 3
     import shutil
+
     shutil.rmtree('/tmp/scratch/report_out/live', ignore_errors=True)
     shutil.copytree(folder, '/tmp/scratch/report_out/live')

@@ -168,7 +168,7 @@ class Bag:
         self.parameters: dict[str, Any] = {}
         self.told = Told()
         self.what = f'recording, {recording.count} messages'
-        self.shown: Callable[[float], None] = lambda share: None
+        self.share, self._seconds = 0.0, max(1e-9, recording.seconds)
         self._tree = FrameTree(most_samples=200_000)
         self._parents: dict[str, str] = {}
         self._mount_frame = ''
@@ -421,7 +421,6 @@ class Bag:
         self._stamp = 0
         try:
             for record in self._records():
-                self.shown_at(record.received_ns)
                 try:
                     readers[record.topic](record)
                 except UNREADABLE as error:
@@ -445,9 +444,6 @@ class Bag:
         if unreadable:
             self.told.notes.append(f'{unreadable} messages cannot be read, as: {first}.')
 
-    def shown_at(self, received_ns: int) -> None:
-        """Tell how far it is, for a progress bar."""
-
     def _records(self) -> Iterator[Any]:
         records = self._recording.records(tuple(self._readers))
         if self._mount is None:
@@ -465,6 +461,7 @@ class Bag:
         taken = self.rows.taken(everything)
         if not taken:
             return
+        self.share = (taken[-1][1] - self._recording.start_ns) * 1e-9 / self._seconds
         self._turn_into_world(taken)
         stamps, received, rows = zip(*taken, strict=True)
         columns = arrays(self.rows.columns, list(rows))

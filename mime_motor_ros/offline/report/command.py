@@ -18,6 +18,7 @@ from typing import NoReturn
 from ...errors import MotorError
 from ...options import number
 from ...stopping import leave, Stop
+from ..progress import progress
 
 EPILOG = """
 examples:
@@ -96,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument('--png', metavar='FOLDER', help='the figures, one file each')
     made.add_argument('--title', default='', help='of the page (the name of the recording)')
     made.add_argument('--overwrite', action='store_true', help='replace what is there already')
+    made.add_argument('-q', '--quiet', action='store_true', help='no progress bar')
     return options
 
 
@@ -131,20 +133,22 @@ def _report(options: argparse.Namespace, stop: Stop) -> int:
         name = name.removesuffix(ending)
     out = Path(options.out or f'{name}.html')
     refuse(out, options.overwrite)
-    made = report(
-        options.recording,
-        parameters=options.params_file,
-        overrides=dict(parse(rule) for rule in options.param),
-        remap=options.remap,
-        by=options.by,
-        is_raw=options.replay,
-        node=options.node,
-        mount=options.mount,
-        world=options.world,
-        start=options.start,
-        duration=options.duration,
-        title=options.title,
-    )
+    with progress(options.quiet, 'report') as shown:
+        made = report(
+            options.recording,
+            parameters=options.params_file,
+            overrides=dict(parse(rule) for rule in options.param),
+            remap=options.remap,
+            by=options.by,
+            is_raw=options.replay,
+            node=options.node,
+            mount=options.mount,
+            world=options.world,
+            start=options.start,
+            duration=options.duration,
+            title=options.title,
+            shown=shown,
+        )
     stop.at_once = False
     made.write(out, options.overwrite)
     if options.png and not stop:

@@ -345,9 +345,13 @@ def timing(gathered: Gathered, time: Time, told: Told) -> Made:
                         1.0,
                         f'of waking, {quantile}',
                         kind,
+                        drawstyle='steps-pre',  # of the second before
                         marker='.',
                         markersize=3,
                     )
+            left.set_ylim(
+                bottom=min(0.0, left.get_ylim()[0] if trace and trace.low < 0.0 else 0.0)
+            )
         label(left, name, 'ms')
         legend(left)
         if trace is not None:

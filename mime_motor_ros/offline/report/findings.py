@@ -105,7 +105,8 @@ def _broken(gathered: Gathered, told: Told) -> Iterator[str]:
         yield f'The stamps go back {_count(gathered.backwards, "time")}: a clock was set back.'
     for count, first, text in told.said.values():
         seconds = max(0.0, (first - gathered.first_ns) * 1e-9)
-        yield f'/diagnostics warned {_count(count, "time")}, first at {seconds:.1f} s: {text.rstrip(".")}.'
+        times = f'{_count(count, "time")}, first at {seconds:.1f} s'
+        yield f'/diagnostics warned {times}: {text.rstrip(".")}.'
     if told.gaps:
         yield f'{told.gaps}.'
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from ...drive import Active
@@ -271,14 +269,3 @@ def _norm(columns: dict[str, Values], name: str, unit: str) -> Values | None:
         return None
     norm: Values = np.sqrt(np.sum(np.square(known), axis=0))
     return norm
-
-
-def gather(
-    blocks: Iterable[Block], motors: list[str], start: float = 0.0, duration: float | None = None
-) -> Gathered:
-    """Read all blocks of a span [s] behind the first step."""
-    gathered = Gathered(motors, start, duration)
-    for block in blocks:
-        if not gathered.add(block):
-            break
-    return gathered

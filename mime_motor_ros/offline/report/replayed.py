@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,11 @@ class Replayed:
         self.told = Told(counts_refused=True, notes=list(replay.notes))
         self.told.lacks['lateness'] = 'a replay takes its steps in no time of its own'
         self.what = f'replay of a recording, in order of {replay.by}'
-        self.shown: Callable[[float], None] = lambda share: None
+
+    @property
+    def share(self) -> float:
+        """Return how much is read, 0 to 1."""
+        return self._replay.share
 
     def blocks(self) -> Iterator[Block]:
         """Take the steps, once."""

@@ -19,9 +19,9 @@ from . import page
 from .bag import Bag
 from .figures import Picture, pictures
 from .findings import findings, Peak, peaks, sums
-from .gather import gather, Gathered
+from .gather import Gathered
 from .replayed import Replayed
-from .source import Block, ReportError, Source
+from .source import ReportError, Source
 from .style import quantity
 from .tables import Table
 
@@ -219,7 +219,7 @@ def report(
     start: float = 0.0,
     duration: float | None = None,
     title: str = '',
-    watch: Callable[[Iterator[Block]], Iterator[Block]] = lambda blocks: blocks,
+    shown: Callable[[float, float], None] = lambda share, seconds: None,
 ) -> Report:
     """
     Return the report about a recording or a table.
@@ -243,8 +243,8 @@ def report(
         Which part [s] behind the first step is shown; a replay begins before it all the same.
     title
         Of the page; '' is the name of the recording.
-    watch
-        Handed the blocks and hands them on, as a progress bar does.
+    shown
+        Called now and then with how much is read, 0 to 1, and how far it is [s].
 
     Raises
     ------
@@ -265,7 +265,11 @@ def report(
         world=world,
         until=until,
     )
-    gathered = gather(watch(source.blocks()), source.motors, start, duration)
+    gathered = Gathered(source.motors, start, duration)
+    for block in source.blocks():
+        if not gathered.add(block):
+            break
+        shown(source.share, (gathered.last_ns - gathered.first_ns) * 1e-9)
     told = source.told
     if not gathered.rows:
         if told.cut:

@@ -66,6 +66,10 @@ class Source(Protocol):
     parameters: dict[str, Any]
     told: Told
 
+    @property
+    def share(self) -> float:
+        """Return how much is read, 0 to 1."""
+
     def blocks(self) -> Iterator[Block]:
         """Read the rows, once."""
 

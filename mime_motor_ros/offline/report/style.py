@@ -15,7 +15,7 @@ import matplotlib.ticker
 import numpy as np
 
 from .gather import PAUSE
-from .traces import Trace
+from .traces import band, is_dense, Times, Trace, Values
 
 WIDTH = 6.7  # inch: the text of an A4 page with 20 mm margins
 ROW = 1.45  # inch, one of several axes one above the other
@@ -190,18 +190,32 @@ def legend(ax: Any, title: str = '') -> None:
 def draw(
     ax: Any, time: Time, trace: Trace, factor: float, name: str, kind: int, **more: Any
 ) -> None:
-    """Draw a trace, broken where there were no rows."""
+    """
+    Draw a trace, broken where there were no rows.
+
+    One that goes to and fro more often than a page can show is the band between its lowest and
+    its highest values.
+    """
     times, values = trace.points()
     if not len(times):
         return
-    steps = np.diff(times)
-    width = (int(times[-1]) - int(times[0])) / max(1, len(times))
-    far = max(PAUSE * 1e9, 6.0 * width)
-    breaks = np.flatnonzero(steps > far) + 1
-    x = np.insert(time.of(times), breaks, np.nan)
-    y = np.insert(values * factor, breaks, np.nan)
+    values = values * factor
     colour, dashes = LINES[kind % len(LINES)]
     style = {'color': colour, 'linestyle': dashes, 'label': name, **more}
+    if is_dense(times, values):
+        x, low, high = _broken(time, *band(times, values))
+        style['linewidth'] = 0.7
+        ax.fill_between(x, low, high, color=style['color'], alpha=0.22, linewidth=0.0)
+        ax.plot(x, low, **style)
+        ax.plot(x, high, **{**style, 'label': None})
+        return
     if len(times) == 1:
         style['marker'] = '.'
-    ax.plot(x, y, **style)
+    ax.plot(*_broken(time, times, values), **style)
+
+
+def _broken(time: Time, times: Times, *values: Values) -> list[Any]:
+    """Return times on the axis and values, with a NaN in each gap."""
+    width = (int(times[-1]) - int(times[0])) / len(times)
+    breaks = np.flatnonzero(np.diff(times) > max(PAUSE * 1e9, 6.0 * width)) + 1
+    return [np.insert(x, breaks, np.nan) for x in (time.of(times), *values)]

@@ -18,6 +18,7 @@ class Table:
     """A table of `motor_replay`; see `Source`."""
 
     node = ''
+    share = 0.0  # of a table that is not known, and it is soon read
 
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
@@ -56,8 +57,8 @@ class Table:
         import pyarrow.parquet as pq
 
         if self._path.suffix == '.parquet':
-            file = pq.ParquetFile(self._path)
-            return file.schema_arrow, file.iter_batches(ROWS)
+            file = pq.ParquetFile(self._path, pre_buffer=False)  # which is all of it
+            return file.schema_arrow, file.iter_batches(ROWS, use_threads=False)
         with open(self._path, encoding='utf-8', errors='replace') as file:
             names = file.readline().strip().split(',')
         kinds = {name: pa.float64() for name in names}

@@ -123,45 +123,75 @@ class Trace:
         return float(np.sqrt(self._squares / self.count)) if self.count else 0.0
 
 
+def band(times: Times, values: Values, columns: int = 300) -> tuple[Times, Values, Values]:
+    """Return times, and the lowest and the highest value of some columns of time around each."""
+    middles, low, high = _columns(times, values, columns)
+    for k in (low, high):
+        extreme = np.minimum if k is low else np.maximum
+        k[1:-1] = extreme(extreme(k[:-2], k[1:-1]), k[2:])  # or columns beat with a period
+    return middles, low, high
+
+
+def _columns(times: Times, values: Values, columns: int) -> tuple[Times, Values, Values]:
+    span = max(1, int(times[-1] - times[0]))
+    column = ((times - times[0]) * (columns / span)).astype(np.int64)
+    starts = np.flatnonzero(np.diff(column, prepend=-1))
+    low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+    ends = np.append(starts[1:], len(times)) - 1
+    return (times[starts] + times[ends]) // 2, low, high
+
+
+def is_dense(times: Times, values: Values) -> bool:
+    """Tell whether a line would fill an area: it turns more often than a page has room for."""
+    slopes = np.sign(np.diff(values))
+    slopes = slopes[slopes != 0.0]
+    if np.count_nonzero(np.diff(slopes)) < 1000:
+        return False
+    _, low, high = _columns(times, values, 300)
+    return bool(np.median(high - low) > 0.1 * (values.max() - values.min()))
+
+
 class Spread:
     """
     How often which value came, in bins that are 2 % wide; the extremes are exact.
 
-    Bins are counted from 1 ns upwards, and the negative ones mirror them.
+    A bin stands at the mean of what is in it. Bins are counted from 1 ns upwards, and the
+    negative ones mirror them.
     """
 
     STEP = np.log(1.02)
 
     def __init__(self) -> None:
         self.low, self.high, self.count = np.inf, -np.inf, 0
-        self._bins: dict[int, int] = {}
+        self._bins: dict[int, tuple[int, float]] = {}
 
     def add(self, values: Any) -> None:
         """Take numbers [ns]."""
         values = np.asarray(values, float)
         if not len(values):
             return
-        self.low, self.high = min(self.low, values.min()), max(self.high, values.max())
+        self.low = min(self.low, float(values.min()))
+        self.high = max(self.high, float(values.max()))
         self.count += len(values)
         sizes = np.rint(np.log(np.maximum(np.abs(values), 1.0)) / self.STEP).astype(int) + 1
         signed = np.where(values < 0.0, -sizes, sizes)
         signed[np.abs(values) < 1.0] = 0
-        for one, count in zip(*np.unique(signed, return_counts=True), strict=True):
-            self._bins[int(one)] = self._bins.get(int(one), 0) + int(count)
+        found, where, counts = np.unique(signed, return_inverse=True, return_counts=True)
+        sums = np.bincount(where, values)
+        for one, count, total in zip(found.tolist(), counts.tolist(), sums.tolist(), strict=True):
+            known, before = self._bins.get(one, (0, 0.0))
+            self._bins[one] = (known + count, before + total)
 
     def bins(self) -> tuple[Values, NDArray[np.int64]]:
-        """Return the middles of the bins that are not empty [ns], rising, and their counts."""
-        found = sorted(self._bins)
-        middles = [np.sign(n) * np.exp((abs(n) - 1) * self.STEP) if n else 0.0 for n in found]
-        return (
-            np.clip(np.array(middles), self.low, self.high),
-            np.array([self._bins[n] for n in found], np.int64),
-        )
+        """Return the bins that are not empty: their means [ns], rising, and their counts."""
+        found = [self._bins[n] for n in sorted(self._bins)]
+        means = np.array([total / count for count, total in found])
+        return np.clip(means, self.low, self.high), np.array([n for n, _ in found], np.int64)
 
     def quantile(self, share: float) -> float:
         """Return the value [ns] below which a share lies, to 1 %; 0.0 when there are none."""
         if not self.count:
             return 0.0
-        middles, counts = self.bins()
+        means, counts = self.bins()
         at = int(np.searchsorted(np.cumsum(counts), share * self.count))
-        return float(middles[min(at, len(middles) - 1)])
+        return float(means[min(at, len(means) - 1)])
