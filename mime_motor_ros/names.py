@@ -58,7 +58,7 @@ def names(remaps: Iterable[str]) -> Names:
             found = found._replace(node=after)
         elif colon and before == '__ns' and re.fullmatch(rf'/|(/{TOKEN})+', after):
             found = found._replace(namespace=after)
-        elif colon and TOPIC.fullmatch(before) and TOPIC.fullmatch(after):
+        elif not before.startswith('__') and TOPIC.fullmatch(before) and TOPIC.fullmatch(after):
             pairs.append((before, after))
         else:
             raise MotorError(f"remap must be FROM:=TO, as 'imu/data:=/imu', got {text!r}.")

@@ -24,7 +24,7 @@ TRUE = {'y', 'Y', 'yes', 'Yes', 'YES', 'true', 'True', 'TRUE', 'on', 'On', 'ON'}
 FALSE = {'n', 'N', 'no', 'No', 'NO', 'false', 'False', 'FALSE', 'off', 'Off', 'OFF'}
 WHOLE = re.compile(r'[-+]?(0[xX][0-9a-fA-F]+|[0-9]+)')
 FLOAT = re.compile(r'[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?')
-SPECIAL = re.compile(r'([-+]?)\.(inf|Inf|INF|nan|NaN|NAN)')
+SPECIAL = re.compile(r'[-+]?\.?(inf|Inf|INF|nan|NaN|NAN)')
 
 
 class FileError(MotorError):
@@ -65,21 +65,21 @@ def read(path: str | Path, node: str = '/motor') -> dict[str, Any]:
         ) from None
     values: dict[str, Any] = {}
     for key, section in _pairs(tree, path):
-        rest = section
-        names = [key]
-        while True:  # a namespace may be a level of its own
-            inner = dict(_pairs(rest, path))
-            if 'ros__parameters' in inner or len(inner) != 1 or len(names) > DEEPEST:
+        names, inner = [key], section
+        while isinstance(inner, yaml.MappingNode) and len(inner.value) == 1:
+            ((name, below),) = _pairs(inner, path)
+            if name == 'ros__parameters':
                 break
-            ((name, rest),) = inner.items()
-            names.append(name)
-        if 'ros__parameters' not in inner:
+            names.append(name)  # a namespace may be a level of its own
+            inner = below
+        of_node = dict(_pairs(inner, path)) if isinstance(inner, yaml.MappingNode) else {}
+        if 'ros__parameters' not in of_node:
             raise FileError(
                 f'parameter file {path} must have ros__parameters between the name of the node '
                 f'(or /**) and the parameters, got {key} in line {section.start_mark.line + 1}.'
             )
         if _is_meant('/'.join(names), node):
-            values.update(_flat(inner['ros__parameters'], path))
+            values.update(_flat(of_node['ros__parameters'], path))
     return values
 
 
@@ -150,7 +150,12 @@ def _scalar(node: Any, path: Path) -> Any:
             f'{node.start_mark.line + 1}.'
         )
     text = node.value
-    if node.style in ("'", '"', '|', '>') or node.tag == 'tag:yaml.org,2002:str' and not text:
+    if not (text or node.style):
+        raise FileError(
+            f'parameter file {path} must have a value behind each name, got none in line '
+            f'{node.start_mark.line + 1}.'
+        )
+    if node.style:  # in quotes, or a block
         return text
     if text in TRUE or text in FALSE:
         return text in TRUE
@@ -164,10 +169,10 @@ def _scalar(node: Any, path: Path) -> Any:
         except ValueError:  # 09
             return float(text)
     if FLOAT.fullmatch(text):
-        return float(text)
-    if match := SPECIAL.fullmatch(text):
-        number = math.inf if match[2].lower() == 'inf' else math.nan
-        return -number if match[1] == '-' else number
+        number = float(text)
+        return number if math.isfinite(number) else text  # as rcl has it
+    if SPECIAL.fullmatch(text):
+        return float(text.replace('.', ''))
     return text
 
 

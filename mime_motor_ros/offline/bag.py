@@ -19,10 +19,13 @@ from rosbags.interfaces import (
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 
-from ..names import Names
+from ..errors import shortened
 from ..outputs import Outputs
 from ..session import Outcome, Session
+from ..statuses import OK, Status, Statuses
+from ..subscriptions import subscriptions
 from ..timeline import NANOSECONDS
+from .replaying import Replay
 
 CONTROL_MSGS = {  # which is no part of the core of ROS
     'control_msgs/msg/InterfaceValue': 'string[] interface_names\nfloat64[] values\n',
@@ -72,6 +75,44 @@ class Types:
         return np.array(given or [0] * size, dtype=name[0])
 
 
+class Recorded(Statuses):
+    """What there is to say of a session that a recording feeds."""
+
+    def __init__(self, made: Replay) -> None:
+        topics: dict[str, list[str]] = {}
+        for one in subscriptions(made.settings):
+            topics.setdefault(one.source, []).append(made.names.full(one.topic))
+        super().__init__(made.session, made.received_by, topics)
+        self._made = made
+        self._before_ns = 0
+
+    def fitting(self, topic: str) -> Sequence[str]:
+        """Return whether the recording has a topic."""
+        return ('the recording',) if topic in self._made.topics else ()
+
+    def no_sender(self, topic: str, strangers: bool) -> str:
+        """Say that a topic was not recorded."""
+        return f'{topic} is not in the recording'
+
+    def silence(self, senders: Sequence[str]) -> str:
+        """Say that nothing was recorded for a while."""
+        return 'nothing more is recorded'
+
+    def all(self, now_ns: int) -> list[Status]:
+        """Return all that does not hang on a process."""
+        session = self.session
+        before_ns = self._before_ns or self._made.first_ns
+        self.look(max(1, now_ns - before_ns) / NANOSECONDS)
+        self._before_ns = now_ns
+        values = {'source': 'recording', 'jumps back': session.jumps, 'gaps': session.gaps}
+        return [
+            *self.of_inputs(),
+            Status('time', OK, 'follows the recording', values),
+            self.of_transforms(),
+            *self.of_motors(),
+        ]
+
+
 class Bag:
     """
     A rosbag2 folder that is being written.
@@ -83,17 +124,16 @@ class Bag:
     ----------
     path
         The folder, which must not be there.
-    session
-        Whose steps come.
-    names
-        Under which the node has its topics.
+    made
+        The replay whose steps come.
 
     """
 
     wants_rows = False
 
-    def __init__(self, path: Path, session: Session, names: Names) -> None:
-        types = Types()
+    def __init__(self, path: Path, made: Replay) -> None:
+        session, names = made.session, made.names
+        self._types = types = Types()
         self._outputs = Outputs(session, types.serialize)
         self._writer = Writer(path, version=9, storage_plugin=StoragePlugin.MCAP)
         self._writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
@@ -114,6 +154,30 @@ class Bag:
         if rotors is not None and stators is not None:
             self._tf = topic(rotors.topic, rotors.type, _offered(100))
             self._tf_static = topic(stators.topic, stators.type, latched)
+
+        kind = 'diagnostic_msgs/msg/DiagnosticArray'
+        self._diagnostics = topic('/diagnostics', kind, _offered(10))
+        self._name = names.node, names.full_node
+        self._statuses = Recorded(made)
+        made.each_second = self._say
+
+    def _say(self, now_ns: int) -> None:
+        """Write how everything is."""
+        name, full_name = self._name
+        statuses = [
+            {
+                'level': one.level,
+                'name': f'{name}: {one.name}',
+                'message': shortened(one.text),
+                'hardware_id': full_name,
+                'values': [{'key': key, 'value': str(x)} for key, x in one.values.items()],
+            }
+            for one in self._statuses.all(now_ns)
+        ]
+        stamp = dict(zip(('sec', 'nanosec'), divmod(now_ns, NANOSECONDS), strict=True))
+        fields = {'header': {'stamp': stamp}, 'status': statuses}
+        data = self._types.serialize(self._diagnostics.msgtype, fields)
+        self._writer.write(self._diagnostics, now_ns, data)
 
     def begin(self, now_ns: int) -> None:
         """Write what a node publishes once, when there is a clock."""

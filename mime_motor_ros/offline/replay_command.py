@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice
 from math import inf
+import os
 import sys
 import time
 from typing import Any, NoReturn
@@ -23,6 +25,8 @@ from ..stopping import leave, Stop
 from ..vector import norm
 from .progress import progress
 
+MOST_RECEIVED = 1_000_000
+"""Inputs that a check looks at."""
 EPILOG = """
 examples:
   motor_replay walk --params-file motor.yaml --out replayed
@@ -31,6 +35,8 @@ examples:
         a table of one file, its IMU on another topic
   motor_replay walk --by stamp --step-on imu --parquet steps.parquet
         with the node's defaults, in order of the stamps, a step from sample to sample
+  motor_replay walk --params-file motor.yaml --check
+        what a motor would lack in it, and what looks wrong
   motor_replay bench.csv -p wheel.inertia:=0.0175 --column wheel.command=u --csv steps.csv
         a log whose column u is the torque
 """
@@ -104,6 +110,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument('--out', metavar='BAG', help='a rosbag2 folder (MCAP)')
     made.add_argument('--csv', metavar='FILE', help='a table, one row a step')
     made.add_argument('--parquet', metavar='FILE', help='the same as Parquet')
+    made.add_argument(
+        '--check',
+        action='store_true',
+        help='say what motor_check says of the live graph, of the recording; nothing is made',
+    )
+    made.add_argument('--json', action='store_true', help='with --check: as one JSON object')
     made.add_argument('--overwrite', action='store_true', help='replace what is there already')
     made.add_argument('-q', '--quiet', action='store_true', help='no progress bar')
     return options
@@ -119,6 +131,8 @@ def main(args: Sequence[str] | None = None) -> int:
 
         argcomplete.autocomplete(options_of)
     options = options_of.parse_args(args)
+    if options.check and (options.out or options.csv or options.parquet):
+        options_of.error('--check makes nothing: leave --out, --csv and --parquet out.')
     try:
         return _replay(options, stop)
     except MotorError as error:
@@ -148,11 +162,13 @@ def _replay(options: argparse.Namespace, stop: Stop) -> int:
         start=options.start,
         duration=options.duration,
         overrides=overrides,
-        columns=dict(_column(text) for text in options.column),
+        columns=dict(column(text) for text in options.column),
     )
     made.stop = lambda: stop.asked
     for note in made.notes:
         print(f'motor_replay: {note}', file=sys.stderr)
+    if options.check:
+        return _check(made, options.json)
     stop.at_once = False
     outputs = _outputs(options, made)
     try:
@@ -174,11 +190,30 @@ def _replay(options: argparse.Namespace, stop: Stop) -> int:
     return 1 if any(complaints) else 0
 
 
-def _column(text: str) -> tuple[str, str]:
-    name, equals, column = text.partition('=')
-    if not (name and equals and column):
+def _check(made: Any, as_one_object: bool) -> int:
+    """Print what is found in the inputs of a recording; return 0 where nothing looks wrong."""
+    from ..check.case import Seen
+    from ..check.command import as_json, table
+    from ..check.findings import findings, is_good
+
+    received = list(islice(made.received(), MOST_RECEIVED + 1))
+    seen = Seen(received[:MOST_RECEIVED], flooded=len(received) > MOST_RECEIVED)
+    found = findings(made.settings, seen)
+    seconds = round((received[-1].now_ns - received[0].now_ns) * 1e-9, 3) if received else 0.0
+    name = made.recording.name
+    colour = sys.stdout.isatty() and not os.environ.get('NO_COLOR')
+    print(as_json(name, seconds, found) if as_one_object else table(name, seconds, found, colour))
+    if made.cut:
+        print(f'motor_replay: {made.cut}', file=sys.stderr)
+    return 0 if is_good(found) and not made.cut else 1
+
+
+def column(text: str) -> tuple[str, str]:
+    """Return the name of an input and the column that is meant by it."""
+    name, equals, of_file = text.partition('=')
+    if not (name and equals and of_file):
         raise MotorError(f'--column must be NAME=COLUMN, got {text!r}.')
-    return name, column
+    return name, of_file
 
 
 def _outputs(options: argparse.Namespace, made: Any) -> list[Any]:
@@ -188,7 +223,7 @@ def _outputs(options: argparse.Namespace, made: Any) -> list[Any]:
     def bag(path: Any) -> Any:
         from .bag import Bag
 
-        return Bag(path, made.session, made.names)
+        return Bag(path, made)
 
     def table(name: str) -> Callable[[Any], Any]:
         from . import table

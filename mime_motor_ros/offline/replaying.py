@@ -7,16 +7,26 @@ A recording through the same session that the node runs: the same stamped inputs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from .. import parameter_file
+from ..check.rehearsal import Received
 from ..errors import MotorError
 from ..names import Names, names
 from ..session import Outcome, Session
-from ..settings import check_names, motor_names, OF_RCLPY, parameters, Settings, settings
+from ..settings import (
+    check_names,
+    LONGEST_GAP,
+    motor_names,
+    OF_RCLPY,
+    parameters,
+    Settings,
+    settings,
+)
 from ..timeline import NANOSECONDS, nanoseconds
 from .feed import Arrived, by_stamp, Feed, instants
 from .guess import guess, guess_log
@@ -74,6 +84,12 @@ class Replay:
         self.first_ns = self.now_ns = 0
         self.stop: Callable[[], bool] = lambda: False
         """Asked at each instant: whether to end there."""
+        self.each_second: Callable[[int], None] = lambda now_ns: None
+        """Called with the time of the first instant in each second that begins."""
+        self.received_by: Counter[str] = Counter()
+        """Messages by source, refused ones among them."""
+        self._latched: list[Any] = []
+        self._offset_ns = 0
         self._start_ns = nanoseconds(start)
         self._length_ns = None if duration is None else nanoseconds(duration)
 
@@ -96,12 +112,17 @@ class Replay:
                 if one.error:
                     session.counts[one.source, 'unreadable'] += 1
                     session.news.setdefault(f'{one.source} unreadable', one.error)
+                self.received_by[one.source] += 1
                 for item in one.items:
+                    if not self._offset_ns and (stamp := getattr(item, 'stamp', 0)):
+                        self._offset_ns = stamp - now_ns or 1
                     session.take(item, now_ns)
             last_ns = now_ns if records else last_ns
             self.first_ns = self.first_ns or now_ns
-            self.now_ns = now_ns
+            before_ns, self.now_ns = self.now_ns, now_ns
             yield from session.stepping(now_ns)
+            if before_ns and now_ns // NANOSECONDS != before_ns // NANOSECONDS:
+                self.each_second(now_ns)
         if last_ns and self.now_ns < last_ns + settle:  # between two ticks
             self.now_ns = last_ns + settle
             yield from session.stepping(self.now_ns)
@@ -129,7 +150,16 @@ class Replay:
         """Take static transforms before the clock begins: who starts later has them too."""
         for item in one.items:
             if getattr(item, 'static', False):
+                self._latched.append(item)
                 self.session.take(item, 0)
+
+    def received(self) -> Iterator[Received]:
+        """Give the inputs alone, in order: what ``motor_check`` judges. It reads them anew."""
+        for one in self._in_span():
+            items = [*self._latched, *one.items]
+            self._latched.clear()
+            for item in items:
+                yield Received(one.received_ns, item)
 
     def _arrived(self) -> Iterator[Arrived]:
         try:
@@ -151,6 +181,11 @@ class Replay:
         reasons = [self.session.waiting]
         if self.refused:
             reasons.append(f'refused: {self.refused}')
+        if self.by == 'receipt' and abs(self._offset_ns) > LONGEST_GAP * NANOSECONDS:
+            reasons.append(
+                f'its first stamp is {self._offset_ns / NANOSECONDS:.3f} s from its time of '
+                'receipt, so take them by stamp (--by stamp)'
+            )
         name = self.recording.name
         return f'{name} gives no step: {"; ".join(x.rstrip(".") for x in reasons)}.'
 

@@ -7,7 +7,7 @@ A recorder that was killed leaves files without an index, and a folder without m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, ExitStack
+from contextlib import AbstractContextManager, closing, contextmanager, ExitStack
 from functools import partial
 import heapq
 from operator import itemgetter
@@ -157,7 +157,8 @@ class CutDb3(Cut):
 
     def read(self) -> Iterator[tuple[str, str, int, bytes]]:
         """Give what can be read, in the order in which it was written."""
-        with sqlite3.connect(f'file:{self.path}?immutable=1', uri=True) as base:
+        with closing(sqlite3.connect(f'file:{self.path}?immutable=1', uri=True)) as base:
+            base.execute('PRAGMA writable_schema=ON')  # or one shorter than it says is refused
             topics = {x: (name, kind) for x, name, kind in base.execute(
                 'SELECT id, name, type FROM topics')}  # fmt: skip
             for topic, time_ns, data in base.execute(

@@ -6,7 +6,7 @@ What `motor_replay --out` writes and what `ros2 bag record` writes of a live nod
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 import heapq
@@ -63,7 +63,6 @@ AUDIT = {
     'residual (J)': 'residual_j',
 }
 REFUSING = ('mount pose', 'mount rate', 'command', 'time', 'transforms')
-NO_REASONS = {'publishers', 'source', 'frames', 'jumps back'}
 
 
 def _vector(name: str, unit: str) -> list[str]:
@@ -162,11 +161,13 @@ class Bag:
     ) -> None:
         self._recording, self._mount, self._world = recording, mount, world.lstrip('/')
         self._types = {topic.name: topic.type for topic in recording.topics}
-        self._counts = {topic.name: topic.count for topic in recording.topics}
+        self._counts: Counter[str] = Counter()
+        for topic in recording.topics:
+            self._counts[topic.name] += topic.count
         found = self._chosen(node)
         self.name, self.node, self.motors = recording.name, found.node, list(found.motors)
         self.parameters: dict[str, Any] = {}
-        self.told = Told()
+        self.told = Told(notes=list(getattr(recording, 'notes', ())))
         self.what = f'recording, {recording.count} messages'
         self.share, self._seconds = 0.0, max(1e-9, recording.seconds)
         self._tree = FrameTree(most_samples=200_000)
@@ -277,15 +278,18 @@ class Bag:
         """
         Have the spin, whose messages have no stamp, take that of the n-th row of the motor.
 
-        Where there are not as many of both it takes the newest stamp at its receipt.
+        Where there are not as many of both it takes the newest stamp at its receipt. One of a
+        recording that is cut short may be missing at its end.
         """
         if self._types.get(f'{own}/spin') != FLOAT:
             return
         first = len(self._columns)
         self._columns.append(f'{motor}.spin_rad_s')
         beside = (f'{own}/motor_state', f'{own}/momentum', f'{self.node}/mount_wrench')
-        count = self._counts[f'{own}/spin']
-        partner = next((x for x in beside if self._counts.get(x) == count), '')
+        count, lost = self._counts[f'{own}/spin'], 1 if self._recording.cut else 0
+        partner = next(
+            (x for x in beside if x in self._readers and abs(self._counts[x] - count) <= lost), ''
+        )
         if not partner:
             self.told.notes.append(
                 f'{own}/spin has no stamps, and not as many messages as its motor has states: '
@@ -408,7 +412,8 @@ class Bag:
                 if name in self.motors and key in values:
                     columns[f'diagnostics.{name}.{column}'] = np.array([float(values[key])])
             for key, value in values.items():
-                if value.isdigit() and key not in NO_REASONS and name in REFUSING:
+                is_count = ' ' in key and key != 'jumps back' and value.isdigit()
+                if is_count and name in REFUSING:
                     told.refused[key] = int(value)
         if columns:
             self._statuses.append(Block(np.array([stamp]), columns, are_steps=False))

@@ -90,6 +90,13 @@ def parser() -> argparse.ArgumentParser:
         help='another name for a topic, __node or __ns; may be given several times',
     )
     given.add_argument(
+        '--column',
+        action='append',
+        default=[],
+        metavar='NAME=COLUMN',
+        help='which column of a CSV file is an input; may be given several times',
+    )
+    given.add_argument(
         '--by', choices=('receipt', 'stamp'), default='receipt', help='order of the inputs'
     )
     made = options.add_argument_group('what is made')
@@ -126,6 +133,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _report(options: argparse.Namespace, stop: Stop) -> int:
     from ...parameter_file import parse
+    from ..replay_command import column
     from .reporting import refuse, report
 
     name = Path(options.recording).resolve().name
@@ -139,6 +147,7 @@ def _report(options: argparse.Namespace, stop: Stop) -> int:
             parameters=options.params_file,
             overrides=dict(parse(rule) for rule in options.param),
             remap=options.remap,
+            columns=dict(column(text) for text in options.column),
             by=options.by,
             is_raw=options.replay,
             node=options.node,

@@ -12,8 +12,8 @@ from typing import Any
 from ... import parameter_file
 from ...figures import duration as in_words
 from ...names import names
-from ..recording import Recording
 from ..replaying import replay
+from ..salvage import readable
 from ..writing import Made
 from . import page
 from .bag import Bag
@@ -177,6 +177,7 @@ def source_of(
     overrides: Mapping[str, Any] | None = None,
     remap: Sequence[str] = (),
     by: str = 'receipt',
+    columns: Mapping[str, str] | None = None,
     is_raw: bool = False,
     node: str = '',
     mount: str | Path | None = None,
@@ -185,10 +186,18 @@ def source_of(
 ) -> Source:
     """Return what reads an input; the arguments are those of `report`."""
     path = Path(path)
-    if is_raw or parameters is not None or overrides or remap:
+    if is_raw or parameters is not None or overrides or remap or columns:
         if mount is not None:
             raise ReportError('mount must be left out where a recording is replayed: it has one.')
-        made = replay(path, parameters, by=by, remap=remap, duration=until, overrides=overrides)
+        made = replay(
+            path,
+            parameters,
+            by=by,
+            remap=remap,
+            duration=until,
+            overrides=overrides,
+            columns=columns,
+        )
         given: dict[str, Any] = dict(overrides or {})
         if isinstance(parameters, Mapping):
             given = {**parameters, **given}
@@ -201,8 +210,8 @@ def source_of(
                 f'{path} does not exist. Give a recording, or the table of a replay.'
             )
         return Table(path)
-    beside = None if mount is None else Recording(mount)
-    return Bag(Recording(path), node, beside, world)
+    beside = None if mount is None else readable(mount)
+    return Bag(readable(path), node, beside, world)
 
 
 def report(
@@ -212,6 +221,7 @@ def report(
     overrides: Mapping[str, Any] | None = None,
     remap: Sequence[str] = (),
     by: str = 'receipt',
+    columns: Mapping[str, str] | None = None,
     is_raw: bool = False,
     node: str = '',
     mount: str | Path | None = None,
@@ -229,8 +239,8 @@ def report(
     path
         A rosbag2 folder, .mcap or .db3 file with the topics of a node; a .csv or .parquet table
         of `motor_replay`; or, with parameters, whatever can be replayed.
-    parameters, overrides, remap, by
-        As of `replay`; with any of the first three, or ``is_raw``, the recording is replayed.
+    parameters, overrides, remap, columns, by
+        As of `replay`; with any but the last, or ``is_raw``, the recording is replayed.
     is_raw
         Replay it, with the node's defaults.
     node
@@ -259,6 +269,7 @@ def report(
         overrides=overrides,
         remap=remap,
         by=by,
+        columns=columns,
         is_raw=is_raw,
         node=node,
         mount=mount,
