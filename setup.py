@@ -51,6 +51,7 @@ setup(
             f'motor_replay = {NAME}.offline.replay_command:run',
             f'motor_identify = {NAME}.offline.identify.command:run',
             f'motor_sweep = {NAME}.offline.sweeping.command:run',
+            f'motor_report = {NAME}.offline.report.command:run',
         ],
     },
 )

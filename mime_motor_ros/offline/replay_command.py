@@ -9,8 +9,8 @@ was made until then is complete and valid in each case.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import islice
 from math import inf
 import os
@@ -23,6 +23,7 @@ from ..figures import duration
 from ..options import number
 from ..stopping import leave, Stop
 from ..vector import norm
+from .progress import progress
 
 MOST_RECEIVED = 1_000_000
 """Inputs that a check looks at."""
@@ -161,7 +162,7 @@ def _replay(options: argparse.Namespace, stop: Stop) -> int:
         start=options.start,
         duration=options.duration,
         overrides=overrides,
-        columns=dict(_column(text) for text in options.column),
+        columns=dict(column(text) for text in options.column),
     )
     made.stop = lambda: stop.asked
     for note in made.notes:
@@ -207,11 +208,12 @@ def _check(made: Any, as_one_object: bool) -> int:
     return 0 if is_good(found) and not made.cut else 1
 
 
-def _column(text: str) -> tuple[str, str]:
-    name, equals, column = text.partition('=')
-    if not (name and equals and column):
+def column(text: str) -> tuple[str, str]:
+    """Return the name of an input and the column that is meant by it."""
+    name, equals, of_file = text.partition('=')
+    if not (name and equals and of_file):
         raise MotorError(f'--column must be NAME=COLUMN, got {text!r}.')
-    return name, column
+    return name, of_file
 
 
 def _outputs(options: argparse.Namespace, made: Any) -> list[Any]:
@@ -251,7 +253,7 @@ def _run(made: Any, writers: Sequence[Any], quiet: bool) -> str:
     spin = torque = 0.0
     rows = any(writer.wants_rows for writer in writers)
     session = made.session
-    with _progress(quiet) as shown:
+    with progress(quiet, 'replay') as shown:
         for outcome in made:
             if not begun:
                 begun, first_ns = True, outcome.start_ns
@@ -273,41 +275,6 @@ def _run(made: Any, writers: Sequence[Any], quiet: bool) -> str:
         f'({length / max(took, 1e-9):.1f} times real time); refused or late: '
         f'{made.refused or "none"}; peak spin {spin:.6g} rad/s, mount torque {torque:.6g} N m'
     )
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[float, float], None]]:
-    """Show a bar on a terminal, with how fast it goes and how long it will still take."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda share, seconds: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    bar = Progress(
-        TextColumn('{task.description}'),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn('{task.fields[rate]}'),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    began = time.monotonic()
-    with bar:
-        task = bar.add_task('replay', total=1.0, rate='')
-
-        def show(share: float, seconds: float) -> None:
-            rate = seconds / max(time.monotonic() - began, 1e-9)
-            bar.update(task, completed=share, rate=f'{rate:.1f} x real time')
-
-        yield show
 
 
 def run() -> NoReturn:

@@ -1,0 +1,43 @@
+"""A bar on a terminal, for what takes longer than one waits without a sign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import sys
+import time
+
+
+@contextmanager
+def progress(quiet: bool, what: str) -> Iterator[Callable[[float, float], None]]:
+    """Show a bar on a terminal, with how fast it goes and how long it will still take."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda share, seconds: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    bar = Progress(
+        TextColumn('{task.description}'),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn('{task.fields[rate]}'),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    began = time.monotonic()
+    with bar:
+        task = bar.add_task(what, total=1.0, rate='')
+
+        def show(share: float, seconds: float) -> None:
+            rate = seconds / max(time.monotonic() - began, 1e-9)
+            bar.update(task, completed=share, rate=f'{rate:.1f} x real time')
+
+        yield show

@@ -1,0 +1,136 @@
+"""A running node, recorded as `ros2 bag record` does it, and the report about that."""
+
+from pathlib import Path
+import subprocess
+import sys
+import time
+
+import pytest
+
+rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs the package rosbags')
+pytest.importorskip('matplotlib', reason='needs the package matplotlib')
+
+from mime_motor_ros.node import message_class  # noqa: E402
+from mime_motor_ros.offline.bag import Types  # noqa: E402
+from mime_motor_ros.offline.report import report  # noqa: E402
+import rclpy  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(120)]
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 20.0  # s
+VALUES = {
+    'rate': '100.0',
+    'wheel.limit.torque': '0.004',
+    'wheel.initial_spin': '150.0',
+    'wheel.inertia': '2.0e-4',
+}
+TOPICS = {
+    '/tf': 'tf2_msgs/msg/TFMessage',
+    '/tf_static': 'tf2_msgs/msg/TFMessage',
+    '/joint_states': 'sensor_msgs/msg/JointState',
+    '/diagnostics': 'diagnostic_msgs/msg/DiagnosticArray',
+    '/motor/reaction': 'geometry_msgs/msg/WrenchStamped',
+    '/motor/mount_wrench': 'geometry_msgs/msg/WrenchStamped',
+    '/motor/momentum': 'geometry_msgs/msg/Vector3Stamped',
+    '/motor/wheel/spin': 'std_msgs/msg/Float64',
+    '/motor/wheel/momentum': 'geometry_msgs/msg/Vector3Stamped',
+    '/motor/wheel/motor_state': 'control_msgs/msg/DynamicJointState',
+}
+
+
+def started(module, *values):
+    arguments = [x for value in values for x in ('-p', value)]
+    return subprocess.Popen(
+        [sys.executable, '-m', f'mime_motor_ros.{module}', '--ros-args', *arguments], cwd=ROOT
+    )
+
+
+class Recorder:
+    """A node that writes down what comes, byte for byte, and when."""
+
+    def __init__(self, context):
+        self.node = rclpy.create_node('recorder', context=context)
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self.node)
+        self.heard = []
+        for topic, kind in TOPICS.items():
+            qos = QoSProfile(depth=1000)
+            if topic == '/tf_static':
+                qos.durability = DurabilityPolicy.TRANSIENT_LOCAL
+
+            def hear(data, topic=topic):
+                self.heard.append((topic, time.time_ns(), bytes(data)))
+
+            self.node.create_subscription(message_class(kind), topic, hear, qos, raw=True)
+        self.commands = self.node.create_publisher(Float64MultiArray, '/motor/commands', 10)
+
+    def run(self, until):
+        end = time.monotonic() + PATIENCE
+        while not until():
+            assert time.monotonic() < end, f'heard only {len(self.heard)} messages'
+            self._executor.spin_once(timeout_sec=0.1)
+
+    def count(self, topic):
+        return sum(one == topic for one, _, _ in self.heard)
+
+    def close(self):
+        self._executor.remove_node(self.node)
+        self._executor.shutdown()
+        self.node.destroy_node()
+
+    def write(self, folder):
+        types = Types().store
+        writer = rosbag2.Writer(folder, version=9, storage_plugin=rosbag2.StoragePlugin.MCAP)
+        with writer:
+            to = {
+                topic: writer.add_connection(topic, kind, typestore=types)
+                for topic, kind in TOPICS.items()
+            }
+            for topic, received_ns, data in self.heard:
+                writer.write(to[topic], received_ns, data)
+        return folder
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Three seconds of a node on a mount that moves, with commands, one of them of two motors."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    recorder = Recorder(context)
+    values = [f'{name}:={value}' for name, value in VALUES.items()]
+    processes = [started('demo_mount'), started('main', *values)]
+    try:
+        recorder.run(lambda: recorder.count('/motor/wheel/motor_state') > 10)
+        recorder.heard.clear()
+        for _ in range(3):
+            recorder.commands.publish(Float64MultiArray(data=[0.01]))
+            recorder.commands.publish(Float64MultiArray(data=[0.01, 0.02]))
+            seen = recorder.count('/diagnostics')
+            recorder.run(lambda seen=seen: recorder.count('/diagnostics') > seen)
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait()
+        recorder.close()
+        context.shutdown()
+    return recorder, recorder.write(tmp_path / 'live')
+
+
+def test_a_live_node_is_reported_with_its_lateness_energy_world_momentum_and_refusals(recorded):
+    recorder, folder = recorded
+    made = report(folder)
+    gathered, told = made.gathered, made.source.told
+    assert [one.key for one in made.pictures] == [
+        'spin', 'torque', 'drive', 'wrench', 'momentum', 'energy', 'timing', 'refusals',
+    ]  # fmt: skip
+    assert made.missing == {}
+    assert told.refused['commands size'] == 3
+    import shutil
+
+    shutil.rmtree('/tmp/scratch/report_out/live', ignore_errors=True)
+    shutil.copytree(folder, '/tmp/scratch/report_out/live')
