@@ -3,11 +3,12 @@
 from collections import Counter
 from functools import cache
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, isnan
 import time
 
 from chaos import count, main, rows, table
 from faults import Chaos, counted, demo, Event, GAP, INPUTS, JUMP, KINDS, LATE, Ledger
+from mime_motor_ros.drive import DriveState
 from mime_motor_ros.inputs import Commands, Imu
 from mime_motor_ros.session import Session, source_of
 from mime_motor_ros.settings import settings
@@ -68,6 +69,8 @@ class Run:
 
 def is_finite(value):
     """Tell whether all the numbers of nested tuples are; None stands for no number."""
+    if isinstance(value, DriveState) and isnan(value.target):
+        value = value._replace(target=0.0)  # there is none
     for x in value:  # noqa: SIM110  a loop, as this looks at millions
         if not (is_finite(x) if isinstance(x, tuple) else x is None or isfinite(x)):
             return False
