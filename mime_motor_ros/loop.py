@@ -16,12 +16,12 @@ from .sensing import Reading, sample
 from .vector import add, dot, multiply, normalized, rotate, scale, Vector
 
 
-class State(NamedTuple):
+class RolloutState(NamedTuple):
     """Where a motor is between two steps."""
 
     motor: MotorState
-    drive: DriveState
-    reading: Reading
+    drive: DriveState = DriveState()
+    reading: Reading = Reading()
     drive_spin: float = nan
     """Of the drive's own rotor behind a gear [rad/s]; NaN: as geared."""
 
@@ -73,12 +73,12 @@ def run(
     drive: Any,
     is_free: bool,
     sensors: Any,
-    state: State,
+    state: RolloutState,
     given: Given,
     kept: Kept,
     vectors: Vectors | None,
     every: int,
-) -> State:
+) -> RolloutState:
     """
     Take all steps of a motor, put what is kept into the arrays, and return its last state.
 
@@ -122,7 +122,7 @@ def run(
             _keep(kept, i // every, step, drove, reading)
             if vectors is not None:
                 _keep_vectors(vectors, i // every, step)
-    return State(motor, drove, reading, drive_spin)
+    return RolloutState(motor, drove, reading, drive_spin)
 
 
 def _stride(rows: Any, width: int) -> int:
