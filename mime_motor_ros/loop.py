@@ -16,7 +16,7 @@ from .sensing import Reading, sample
 from .vector import add, dot, multiply, normalized, rotate, scale, Vector
 
 
-class RolloutState(NamedTuple):
+class State(NamedTuple):
     """Where a motor is between two steps."""
 
     motor: MotorState
@@ -73,12 +73,12 @@ def run(
     drive: Any,
     is_free: bool,
     sensors: Any,
-    state: RolloutState,
+    state: State,
     given: Given,
     kept: Kept,
     vectors: Vectors | None,
     every: int,
-) -> RolloutState:
+) -> State:
     """
     Take all steps of a motor, put what is kept into the arrays, and return its last state.
 
@@ -122,7 +122,7 @@ def run(
             _keep(kept, i // every, step, drove, reading)
             if vectors is not None:
                 _keep_vectors(vectors, i // every, step)
-    return RolloutState(motor, drove, reading, drive_spin)
+    return State(motor, drove, reading, drive_spin)
 
 
 def _stride(rows: Any, width: int) -> int:

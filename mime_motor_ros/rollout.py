@@ -21,7 +21,7 @@ from .arrays import Array
 from .compiling import compiled, numba, numbers
 from .drive import at_rest, Drive, PLAIN
 from .errors import MotorError, ParameterError
-from .loop import Given, HELPERS, Kept, RolloutState, run, Vectors
+from .loop import Given, HELPERS, Kept, run, State, Vectors
 from .model import MotorParameters, MotorState
 from .sensing import NO_SENSORS, Reading, Sensors
 
@@ -53,11 +53,11 @@ class Rollout(Mapping[str, Array]):
 
     Attributes
     ----------
-    state : the last state of each motor, a tuple of M `RolloutState`
+    state : the last state of each motor, a tuple of M `State`
 
     """
 
-    def __init__(self, kept: dict[str, Array], state: tuple[RolloutState, ...]) -> None:
+    def __init__(self, kept: dict[str, Array], state: tuple[State, ...]) -> None:
         self._arrays, self.state = kept, state
 
     def __getitem__(self, name: str) -> Array:
@@ -99,8 +99,8 @@ def rollout(
         Length of the steps, finite and > 0.
     command : shape (N,) or (M, N)
         In the unit of the mode of the drive, held over the step; NaN: none, the drive is off.
-    initial : None, MotorState or RolloutState, or a sequence of M of them
-        Where each begins, the drive and the sensors unused but for a RolloutState; None: at angle
+    initial : None, MotorState or State, or a sequence of M of them
+        Where each begins, the drive and the sensors unused but for a State; None: at angle
         0 and at rest in the world.
     mount : None or shape (N, 7)
         Its pose in the world, x y z [m] qx qy qz qw; None: it is the world.
@@ -162,7 +162,7 @@ def rollout(
     kernel = compiled(run, *HELPERS) if is_compiled else run
     length = every * max(1, LENGTH // every)  # so that every part begins with a kept step
 
-    def one(m: int) -> RolloutState:
+    def one(m: int) -> State:
         model, drive, sensors = every_motor[m]
         own = wrenches[m] if wrenches.ndim == 3 else wrenches
         mine = commands[m] if commands.ndim == 2 else commands
@@ -195,9 +195,9 @@ def rollout(
                 Vectors(*[row[name] for name in Vectors._fields]) if has_vectors else None,
                 int(every),
             )
-        return RolloutState(*state)
+        return State(*state)
 
-    def tried(m: int) -> RolloutState:
+    def tried(m: int) -> State:
         try:
             last = one(m)
         except (ArithmeticError, ValueError):
@@ -232,18 +232,14 @@ def _check_names(keep: Any) -> None:
         raise ParameterError('keep', f'names of {", ".join(WIDTHS)}', given)
 
 
-def _initial(value: Any, motors: list[RolloutMotor]) -> list[RolloutState]:
-    M, is_one = len(motors), value is None or isinstance(value, (MotorState, RolloutState))
+def _initial(value: Any, motors: list[RolloutMotor]) -> list[State]:
+    M, is_one = len(motors), value is None or isinstance(value, (MotorState, State))
     each = [value] * M if is_one else list(value)
-    if len(each) != M or not (
-        is_one or all(isinstance(x, (MotorState, RolloutState)) for x in each)
-    ):
-        rule = f'None, a MotorState or RolloutState, or a sequence of {M} of them'
+    if len(each) != M or not (is_one or all(isinstance(x, (MotorState, State)) for x in each)):
+        rule = f'None, a MotorState or State, or a sequence of {M} of them'
         raise ParameterError('initial', rule, f'{len(each)} of {type(value).__name__}')
     states = [
-        x
-        if isinstance(x, RolloutState)
-        else RolloutState(x or MotorState(), at_rest(motor.drive), Reading())
+        x if isinstance(x, State) else State(x or MotorState(), at_rest(motor.drive), Reading())
         for x, motor in zip(each, motors, strict=True)
     ]
     if not all(isfinite(x) for state in states for x in state.motor):
