@@ -88,7 +88,8 @@ def compiled(function: FunctionType, *callees: FunctionType) -> Any:
 def _digest(function: FunctionType) -> str:
     """Return a digest of the source text that a compiled function is made of."""
     digest = sha256()
-    for file in (*(module.__file__ for module in MODULES), function.__code__.co_filename):
+    files = [__file__, function.__code__.co_filename]
+    for file in (*files, *(module.__file__ for module in MODULES)):
         digest.update(Path(str(file)).read_bytes())
     return digest.hexdigest()[:16]
 

@@ -100,7 +100,8 @@ def rollout(
     command : shape (N,) or (M, N)
         In the unit of the mode of the drive, held over the step; NaN: none, the drive is off.
     initial : None, MotorState or State, or a sequence of M of them
-        Where each begins; None: at angle 0 at rest in the world.
+        Where each begins, the drive and the sensors unused but for a State; None: at angle
+        0 and at rest in the world.
     mount : None or shape (N, 7)
         Its pose in the world, x y z [m] qx qy qz qw; None: it is the world.
     mount_rate : None or shape (N, 3) [rad/s], world axes
