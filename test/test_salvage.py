@@ -14,7 +14,7 @@ from rosbags import rosbag2  # noqa: E402
 from test_recording import imu, KEPT, START_NS, STORE, tf  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures('restored_signals')
-COUNT = 20_000  # messages: some chunks of an MCAP file
+COUNT = 12_000  # messages: some chunks of an MCAP file
 
 
 def record(folder, plugin=rosbag2.StoragePlugin.MCAP, first=0, count=COUNT):
