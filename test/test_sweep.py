@@ -24,7 +24,7 @@ from mime_motor_ros.offline.sweeping.figures import FIGURES  # noqa: E402
 from mime_motor_ros.offline.sweeping.points import points  # noqa: E402
 from mime_motor_ros.offline.sweeping.specification import read  # noqa: E402
 from mime_motor_ros.offline.sweeping.sweeping import sweep  # noqa: E402
-from test_gather import recorded  # noqa: E402
+from test_gathering import recorded  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
 FRAMES = {'world_frame': 'odom', 'mount_frame': 'base_link'}

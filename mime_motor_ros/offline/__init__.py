@@ -17,7 +17,7 @@ FUNCTIONS = {
     'replay': 'mime_motor_ros.offline.replaying',
     'Rollout': 'mime_motor_ros.rollout',
     'rollout': 'mime_motor_ros.rollout',
-    'Gathering': 'mime_motor_ros.offline.gather',
+    'gather': 'mime_motor_ros.offline.gathering',
     'sweep': 'mime_motor_ros.offline.sweeping.sweeping',
 }
 

@@ -1,7 +1,7 @@
 """
 What a sweep tells of a run: peaks, sums and last values, gathered block by block.
 
-Blocks are those of `gather.rollouts`: P points with the motors of each, n steps at a time.
+Blocks are those of `gathering.rollouts`: P points with the motors of each, n steps at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...drive import Active
 from ...errors import MotorError, ParameterError
 from ...sensing import NO_SENSORS
 from ...settings import Settings
-from ..gather import rollout_motor, rollouts
+from ..gathering import rollout_motor, rollouts
 
 Array = NDArray[Any]
 
@@ -228,7 +228,7 @@ def measure(of: Sequence[Settings], rows: Array, names: Sequence[str]) -> Array:
     of
         The settings of P points, which differ in nothing that was gathered.
     rows
-        Of `gather.row_type`.
+        Of `gathering.row_type`.
     names
         Of FIGURES.
 

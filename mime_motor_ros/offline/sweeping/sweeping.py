@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ... import __version__
 from ...errors import MotorError, ParameterError
 from ...settings import Settings
-from ..gather import Gathering
+from ..gathering import gather, Gathering
 from ..recording import Recording
 from ..writing import Made, OutputError
 from . import table
@@ -151,7 +151,7 @@ class Sweep:
         found = self.folder.gathered(name)
         if found is None:
             path, given = self.specification.recordings[recording], self.specification
-            made = Gathering(
+            made = gather(
                 path,
                 None if given.parameters is None else self.points.base,
                 overrides=self.points.overrides(point),

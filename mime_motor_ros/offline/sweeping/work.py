@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MotorError
-from ..gather import row_type
+from ..gathering import row_type
 
 Array = NDArray[Any]
 

@@ -7,9 +7,9 @@ import pytest
 
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
-from mime_motor_ros.offline.gather import (  # noqa: E402
+from mime_motor_ros.offline.gathering import (  # noqa: E402
+    gather,
     GatherError,
-    Gathering,
     rollout_motor,
     rollouts,
 )
@@ -68,7 +68,7 @@ def recorded(folder, seconds=1.0, motors=1, gap=(0.4, 0.6), frame=None):
 def both(recording, parameters):
     """Return wrench, spin and angle of each step and motor, replayed and rolled out."""
     outcomes = list(replay(recording, parameters))
-    gathering = Gathering(recording, parameters)
+    gathering = gather(recording, parameters)
     motors = gathering.settings.motors
     replayed = [
         [
@@ -110,7 +110,7 @@ def test_a_rollout_of_what_was_gathered_is_the_replay_to_the_last_bits(
 def test_a_load_in_axes_of_a_rotor_is_refused(tmp_path):
     recording = recorded(tmp_path / 'r', frame='wheel_rotor')
     with pytest.raises(GatherError, match='in the frame of a rotor'):
-        list(Gathering(recording, FRAMES))
+        list(gather(recording, FRAMES))
 
 
 def test_commands_that_feed_forward_are_refused(tmp_path):
@@ -131,19 +131,19 @@ def test_commands_that_feed_forward_are_refused(tmp_path):
     ]
     still = {'world_frame': 'base_link', 'rate_source': 'zero', 'wheel.mode': 'velocity'}
     with pytest.raises(GatherError, match='feeds velocity or torque forward'):
-        list(Gathering(write(tmp_path / 'r', messages), still))
+        list(gather(write(tmp_path / 'r', messages), still))
 
 
 def test_a_limit_that_all_motors_share_is_refused(tmp_path):
     with pytest.raises(GatherError, match=r'torque_limit must be 0 N m \(none\) here, got 0.5'):
-        Gathering(recorded(tmp_path / 'r'), {'torque_limit': 0.5})
+        gather(recorded(tmp_path / 'r'), {'torque_limit': 0.5})
 
 
 @pytest.mark.parametrize(
     ('frame', 'placed'), [(None, False), ('base_link', True), ('wheel_stator', True)]
 )
 def test_it_is_told_whether_the_place_of_a_stator_matters(tmp_path, frame, placed):
-    gathering = Gathering(recorded(tmp_path / 'r', frame=frame), FRAMES)
+    gathering = gather(recorded(tmp_path / 'r', frame=frame), FRAMES)
     list(gathering)
     assert gathering.placed is placed
 

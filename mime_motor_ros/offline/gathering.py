@@ -4,8 +4,7 @@ What every step of a recording is given, as arrays: with it many motors are run 
 The session itself says which steps there are and what they read; only what it makes of them is
 left out. So `rollout` over what is gathered gives what `replay` gives.
 
-    made = Gathering('recording', 'motor.yaml')
-    for rows in made:
+    for rows in gather('recording', 'motor.yaml'):
         print(rows['stamp_ns'], rows['command'])
 """
 
@@ -28,7 +27,7 @@ from ..session import Session
 from ..settings import MotorSettings, Settings
 from ..vector import Vector
 from .recording import Recording
-from .replaying import replay
+from .replaying import Replay, replay
 
 Array = NDArray[Any]
 
@@ -111,32 +110,24 @@ class Gathering:
     replay : what reads the recording, with its notes, ``cut`` and ``share``
     settings : those of the node
     type : of a row
-    placed : whether what was read so far hangs on where the stators are
 
     Parameters
     ----------
-    recording, parameters, options
-        As of `replay`.
+    made
+        A replay that nothing was taken from; it gives no outcomes any more.
 
     Raises
     ------
-    MotorError
-        If it cannot be read, a parameter is wrong, or what a step is given hangs on a state:
-        a load in axes of a rotor, a limit that all motors share, commands fed forward.
+    GatherError
+        If what a step is given hangs on a state: a load in axes of a rotor, a limit that all
+        motors share, commands fed forward.
 
     """
 
-    def __init__(
-        self,
-        recording: Recording | str | Path,
-        parameters: Mapping[str, Any] | str | Path | None = None,
-        **options: Any,
-    ) -> None:
-        self.replay = replay(recording, parameters, **options)
-        self.settings = self.replay.settings
-        self._session = _Reading(self.settings, self.replay.recording.name)
-        self.replay.session = self._session
-        self._has_loads = any(x.endswith('_wrench') for x in self.replay.topics.values())
+    def __init__(self, made: Replay) -> None:
+        self.replay, self.settings = made, made.settings
+        made.session = self._session = _Reading(made.settings, made.recording.name)
+        self._has_loads = any(x.endswith('_wrench') for x in made.topics.values())
         self.type = row_type(len(self.settings.motors), self._has_loads)
 
     @property
@@ -155,6 +146,15 @@ class Gathering:
                 rows.clear()
         if rows:
             yield np.array(rows, self.type)
+
+
+def gather(
+    recording: Recording | str | Path,
+    parameters: Mapping[str, Any] | str | Path | None = None,
+    **options: Any,
+) -> Gathering:
+    """Return what the steps of a recording are given; the arguments are those of `replay`."""
+    return Gathering(replay(recording, parameters, **options))
 
 
 def rollout_motor(motor: MotorSettings) -> RolloutMotor:
