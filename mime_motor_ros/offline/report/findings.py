@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from .gather import Gathered
@@ -90,8 +91,9 @@ def share(part: float) -> str:
 
 def findings(gathered: Gathered, told: Told) -> list[str]:
     """Return sentences, what is most in need of a look first."""
-    return [*_broken(gathered, told), *_limits(gathered), *_energy(gathered), *_timing(gathered),
-            *_refused(told), *told.notes]  # fmt: skip
+    notes = [f'{note.rstrip(".")}.' for note in told.notes]
+    parts = (_limits(gathered), _energy(gathered), _timing(gathered), _refused(told), notes)
+    return [*_broken(gathered, told), *chain.from_iterable(parts)]
 
 
 def _count(n: int, what: str) -> str:
@@ -100,7 +102,7 @@ def _count(n: int, what: str) -> str:
 
 def _broken(gathered: Gathered, told: Told) -> Iterator[str]:
     if told.cut:
-        yield f'{told.cut.rstrip(".")}. What was before that is shown.'
+        yield f'{told.cut.rstrip(".")}.'
     if gathered.backwards:
         yield f'The stamps go back {_count(gathered.backwards, "time")}: a clock was set back.'
     for count, first, text in told.said.values():

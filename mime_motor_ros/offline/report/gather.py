@@ -85,7 +85,7 @@ class Gathered:
     Attributes
     ----------
     traces : by column; norms of vectors end in ``_norm``
-    first_ns, last_ns : stamps of the first and the last row in the span
+    first_ns, last_ns : the earliest and the latest stamp in the span
     rows : how many
     spacing, lateness : between the stamps of steps, and from stamp to receipt
     limited : by motor, for how long which limits acted [s]
@@ -124,7 +124,7 @@ class Gathered:
             self._zero_ns = int(stamps[0])
         begin = self._zero_ns + self._start_ns
         end = None if self._length_ns is None else begin + self._length_ns
-        inside = stamps >= begin
+        inside = stamps >= begin if self._start_ns else np.ones(len(stamps), bool)
         if end is not None:
             inside &= stamps <= end
         more = end is None or not block.are_steps or int(stamps[0]) <= end
@@ -150,9 +150,9 @@ class Gathered:
     def _steps(
         self, stamps: Times, columns: dict[str, Values], received: Times | None
     ) -> dict[str, Values]:
-        if not self.rows:
-            self.first_ns = int(stamps[0])
-        self.last_ns = int(stamps[-1])
+        first, last = int(stamps.min()), int(stamps.max())
+        self.first_ns = min(self.first_ns, first) if self.rows else first
+        self.last_ns = max(self.last_ns, last) if self.rows else last
         self.rows += len(stamps)
         dt = self._timing(stamps, received)
         for motor in self.motors:

@@ -12,6 +12,7 @@ html { color: #111; background: #fff; font: 10.5pt/1.45 "DejaVu Sans", Verdana, 
 body { max-width: 170mm; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.55em; line-height: 1.2; margin: 0 0 .2em; overflow-wrap: anywhere; }
 h2 { font-size: 1.1em; margin: 1.8em 0 .5em; border-bottom: 1px solid #999; }
+p.small { font-size: .86em; color: #333; margin: .4em 0; break-after: avoid; }
 p.sub { margin: 0 0 1.2em; color: #555; }
 table { border-collapse: collapse; width: 100%; font-size: .86em; }
 th, td { text-align: left; vertical-align: top; padding: .18em .8em .18em 0; }
@@ -58,6 +59,11 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
 def items(texts: Iterable[str]) -> str:
     """Return a list."""
     return '<ul>\n' + ''.join(f'<li>{escape(x)}</li>\n' for x in texts) + '</ul>\n'
+
+
+def paragraph(text: str) -> str:
+    """Return a small paragraph."""
+    return f'<p class="small">{escape(text)}</p>\n'
 
 
 def section(title: str, body: str) -> str:

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ... import parameter_file
 from ...figures import duration as in_words
 from ...names import names
@@ -25,6 +27,11 @@ from .source import ReportError, Source
 from .style import quantity
 from .tables import Table
 
+HOW_TO_READ = (
+    'Lines pass through the highest and the lowest value of every stretch of time, so that no '
+    'peak is lost in a long recording. Where a line would fill an area, the band between its '
+    'lowest and highest values is drawn.'
+)
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 ON_EARTH_NS = 10**18
 """A stamp beyond it (September 2001) is of the time of day, not of a clock of its own."""
@@ -63,6 +70,7 @@ class Report:
             head = ('motor', 'work in', 'heat', 'gained', 'residual')
             rows = [(one[0], *(quantity(x, 'J') for x in one[1:])) for one in energy]
             parts.append(page.section('Energy', page.table(head, rows, range(1, 5))))
+        parts.append(page.section('Figures', page.paragraph(HOW_TO_READ)))
         parts += [page.figure(i, one) for i, one in enumerate(self.pictures, 1)]
         if self.missing:
             left_out = [f'{title}: {why}.' for title, why in self.missing.items()]
@@ -124,12 +132,11 @@ class Report:
     def write_pngs(self, folder: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the figures into a folder, as <key>.png; return their paths."""
         paths = [Path(folder) / f'{one.key}.png' for one in self.pictures]
+        refuse_pngs(Path(folder), overwrite)
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ReportError(f'{folder} cannot be made: {error.strerror}.') from None
-        for path in paths:
-            refuse(path, overwrite)
         for path, one in zip(paths, self.pictures, strict=True):
             _written(path, one.png, overwrite)
         return paths
@@ -139,8 +146,18 @@ def refuse(path: Path, overwrite: bool) -> None:
     """Raise ReportError where there is a file already."""
     if path.is_dir():
         raise ReportError(f'{path} is a folder. Give the name of a file.')
+    if not path.parent.is_dir():
+        raise ReportError(f'{path} cannot be written: there is no folder {path.parent}.')
     if not overwrite and (path.exists() or path.is_symlink()):
         raise ReportError(f'{path} is there already. Choose another name, or add --overwrite.')
+
+
+def refuse_pngs(folder: Path, overwrite: bool) -> None:
+    """Raise ReportError where a folder of figures has some already."""
+    if folder.exists() and not folder.is_dir():
+        raise ReportError(f'{folder} is no folder. Give the name of one.')
+    if not overwrite and any(folder.glob('*.png')):
+        raise ReportError(f'{folder} has figures already. Choose another, or add --overwrite.')
 
 
 def _written(path: Path, write: Callable[[Path], Any], overwrite: bool) -> None:
@@ -277,17 +294,23 @@ def report(
         until=until,
     )
     gathered = Gathered(source.motors, start, duration)
-    for block in source.blocks():
-        if not gathered.add(block):
-            break
-        shown(source.share, (gathered.last_ns - gathered.first_ns) * 1e-9)
+    with np.errstate(all='ignore'):  # of numbers beyond computing there is nothing to show
+        for block in source.blocks():
+            if not gathered.add(block):
+                break
+            shown(source.share, (gathered.last_ns - gathered.first_ns) * 1e-9)
     told = source.told
     if not gathered.rows:
         if told.cut:
             raise ReportError(told.cut)
         span = ' in the span asked for' if start or duration is not None else ''
         raise ReportError(f'{path} has no step{span}.')
-    if isinstance(source, Bag) and 'momentum_world_x_n_m_s' not in gathered.traces:
+    kept = gathered.traces
+    if (
+        isinstance(source, Bag)
+        and 'momentum_world_x_n_m_s' not in kept
+        and 'momentum_x_n_m_s' in kept
+    ):
         _, frame = source.frames
         told.lacks['world'] = (
             f'no transform recorded carries {frame!r}: it stands still, or its transforms are in '

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,16 @@ from .source import Block, ReportError, Told
 
 SPIN = '.spin_rad_s'
 ROWS = 8192
+
+
+class Ascii(FileIO):
+    """A file in which other bytes are question marks, so that there is nothing to decode."""
+
+    _ONLY = bytes(x if x < 128 else 63 for x in range(256))
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return bytes."""
+        return (super().read(size) or b'').translate(self._ONLY)
 
 
 class Table:
@@ -65,8 +76,19 @@ class Table:
         kinds['stamp_ns'] = pa.int64()
         convert = pcsv.ConvertOptions(column_types=kinds, null_values=['', 'nan', 'NaN'])
         read = pcsv.ReadOptions(use_threads=False, block_size=1 << 21)
-        reader = pcsv.open_csv(self._path, read_options=read, convert_options=convert)
+        parse = pcsv.ParseOptions(invalid_row_handler=self._left_out)
+        reader = pcsv.open_csv(
+            Ascii(self._path), read_options=read, parse_options=parse, convert_options=convert
+        )
         return reader.schema, reader
+
+    def _left_out(self, row: Any) -> str:
+        """Note a row that is not whole."""
+        self.told.cut = self.told.cut or (
+            f'{self._path} is damaged or cut short: a row has {row.actual_columns} columns, not '
+            f'{row.expected_columns}, and is left out.'
+        )
+        return 'skip'
 
     def blocks(self) -> Iterator[Block]:
         """Read the rows, once."""
@@ -98,4 +120,5 @@ def _is_number(kind: Any) -> bool:
 
 
 def _line(error: Exception) -> str:
-    return ' '.join(str(error).split()).rstrip('.')[:200]
+    text = ' '.join(str(error).split())[:200].rstrip('.')
+    return ''.join(x if x.isprintable() and x.isascii() else '?' for x in text)

@@ -16,6 +16,8 @@ Values = NDArray[np.floating[Any]]
 
 BUCKETS = 1500
 """The most that a trace is cut into: some for each line of a page's width at 200 a inch."""
+MOST = 1e100
+"""A larger number is none: nothing can be drawn beside it."""
 HELD = 8 * BUCKETS
 """Points that are held before they are thinned."""
 
@@ -39,7 +41,7 @@ class Trace:
 
     Attributes
     ----------
-    count : numbers given; NaN is none
+    count : numbers given; NaN is none, nor is what is beyond `MOST`
     low, high : the extremes
     low_ns, high_ns : when they were first
 
@@ -55,7 +57,7 @@ class Trace:
 
     def add(self, times: Times, values: Values) -> None:
         """Take numbers and their times [ns]."""
-        known = np.isfinite(values)
+        known = np.abs(values) < MOST
         if not known.all():
             times, values = times[known], values[known]
         if not len(values):
