@@ -131,7 +131,7 @@ class Publication:
             copy(OUTPUT),  # rclpy writes overrides into the profile that it is given
             qos_overriding_options=QoSOverridingOptions.with_default_policies(),
         )
-        self._output = output
+        self.output = output
         self.read = False
 
     def look(self) -> None:
@@ -140,7 +140,7 @@ class Publication:
 
     def send(self, outcome: Outcome, stamp: tuple[int, int]) -> None:
         """Publish what the outcome gives."""
-        data = self._output.message(outcome, stamp)
+        data = self.output.message(outcome, stamp)
         if data is not None:
             self.publisher.publish(data)
 
@@ -177,6 +177,7 @@ class MotorNode(Node):
         self.received: Counter[str] = Counter()  # messages by source, refused ones among them
         self._sent_of = Outputs(self.session, serialized)
         self.outputs = [Publication(self, output) for output in self._sent_of.outputs]
+        self._sampled = [one for one in self.outputs if one.output.sampled]
         self._create_inputs()
         self._create_frames()
         self._create_services()
@@ -433,11 +434,10 @@ class MotorNode(Node):
         self.static_publisher, self._tf_static = self._tf_static, None
 
     def _publish(self, outcome: Outcome) -> None:
-        if self._sent_of.are_due(outcome):
-            seconds = divmod(outcome.stamp_ns, NANOSECONDS)
-            for output in self.outputs:
-                if output.read:
-                    output.send(outcome, seconds)
+        seconds = divmod(outcome.stamp_ns, NANOSECONDS)
+        for output in self.outputs if self._sent_of.are_due(outcome) else self._sampled:
+            if output.read:
+                output.send(outcome, seconds)
         rotors = self._sent_of.rotors_of(outcome)
         if rotors is not None:
             for motor in self.session.settings.motors:

@@ -30,6 +30,8 @@ class Output(Protocol):
     topic: str
     """As the node names it: ``~/`` stands for its own name."""
     type: str
+    sampled: bool
+    """Whether it has a message for each sample of a sensor, whatever ``publish_rate`` is."""
 
     def message(self, outcome: Outcome, stamp: tuple[int, int]) -> bytes | None:
         """Return the message about a step, None where there is none."""
@@ -42,6 +44,8 @@ class Fixed:
     ``fields`` are those that stay; ``form`` says what numbers stand at its end, ``numbers`` gives
     them.
     """
+
+    sampled = False
 
     def __init__(
         self,
@@ -66,6 +70,7 @@ class MotorState:
     """The quantities of one motor by name; which there are may change while running."""
 
     type = 'control_msgs/msg/DynamicJointState'
+    sampled = False
 
     def __init__(self, serialize: Serialize, topic: str, session: Session, index: int) -> None:
         self.topic = topic
@@ -90,6 +95,7 @@ class MeasuredState:
     """What the sensors of one motor tell, once, stamped with when it was; lists may be empty."""
 
     type = 'sensor_msgs/msg/JointState'
+    sampled = True
 
     def __init__(self, serialize: Serialize, topic: str, joint: str, index: int) -> None:
         self.topic = topic
@@ -152,7 +158,7 @@ class Outputs:
             self.stators = Frames(serialize, '/tf_static', placed)
 
     def are_due(self, outcome: Outcome) -> bool:
-        """Tell whether the messages about a step are sent: ``publish_rate``."""
+        """Tell whether what is not ``sampled`` is sent of a step: ``publish_rate``."""
         grid = self._publish_grid
         return grid is None or grid.crossed(outcome.start_ns, outcome.stamp_ns)
 

@@ -230,14 +230,14 @@ def test_the_bag_has_every_topic_at_the_rate_of_its_parameter(tmp_path, run):
     bag, out = recorded(tmp_path / 'bag', 1.0), tmp_path / 'out'
     code, _, _ = run(
         bag, '--out', out, '-p', 'publish_rate:=50.0', '-p', 'tf_rate:=10.0',
-        '-p', 'wheel.encoder.counts:=100', '-r', '__ns:=/robot', '-r', '~/reaction:=/felt',
-        '-r', 'imu/data:=/imu/data',
+        '-p', 'wheel.encoder.counts:=100', '-p', 'wheel.measured.interval:=0.005',
+        '-r', '__ns:=/robot', '-r', '~/reaction:=/felt', '-r', 'imu/data:=/imu/data',
     )  # fmt: skip
     assert code == 0
     made = Recording(out)
     counts = {topic.name: topic.count for topic in made.topics}
     own = '/robot/motor/wheel'
-    names = ['spin', 'motor_state', 'measured', 'reaction', 'mount_wrench', 'momentum',
+    names = ['spin', 'motor_state', 'reaction', 'mount_wrench', 'momentum',
              'stator_twist', 'rotor_twist', 'asymmetry', 'asymmetry_next']  # fmt: skip
     assert counts == {
         '/felt': 50,
@@ -245,6 +245,7 @@ def test_the_bag_has_every_topic_at_the_rate_of_its_parameter(tmp_path, run):
         '/robot/motor/momentum': 50,
         '/robot/joint_states': 50,
         **{f'{own}/{name}': 50 for name in names},
+        f'{own}/measured': 200,  # each sample, whatever publish_rate is
         '/tf': 10,
         '/tf_static': 1,
         '/diagnostics': 1,

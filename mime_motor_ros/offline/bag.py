@@ -186,12 +186,11 @@ class Bag:
 
     def add(self, outcome: Outcome, session: Session, numbers: Sequence[float]) -> None:
         """Write the messages about one step."""
-        stamp_ns = outcome.stamp_ns
-        if self._outputs.are_due(outcome):
-            stamp = divmod(stamp_ns, NANOSECONDS)
-            for connection, output in self._topics:
-                if (data := output.message(outcome, stamp)) is not None:
-                    self._writer.write(connection, stamp_ns, data)
+        stamp_ns, due = outcome.stamp_ns, self._outputs.are_due(outcome)
+        stamp = divmod(stamp_ns, NANOSECONDS)
+        for connection, output in self._topics:
+            if (due or output.sampled) and (data := output.message(outcome, stamp)) is not None:
+                self._writer.write(connection, stamp_ns, data)
         if (data := self._outputs.rotors_of(outcome)) is not None:
             self._writer.write(self._tf, stamp_ns, data)
 
