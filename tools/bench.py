@@ -571,12 +571,12 @@ def table(steps: dict[str, float], rolled: Rolled, motor: Loop, plain: Loop, bus
     row(name, '{:.1f}', bare + steps['unused'], bare, target)  # of pairs of batches, as judged
     shown.add_section()
     for count in bench_rollout.COUNTS:
-        own = f'rollout, {count} motor{"s"[: count > 1]}'
-        target = f'<= {bench_rollout.TARGET:g}' if count > 1 else ''
-        for other, words in (('mujoco', 'mujoco.rollout'), ('basilisk', 'Basilisk')):
-            name, theirs = f'{own}, against {words} (ns)', rolled[f'{other} {count}']
+        motors = '1 motor' if count == 1 else f'{count} motors'
+        target = '' if count == 1 else f'<= {bench_rollout.TARGET:g}'
+        for other in ('mujoco', 'basilisk'):
+            name, theirs = f'rollout, {motors}, {other} (ns)', rolled[f'{other} {count}']
             row(name, '{:.0f}', rolled[f'rollout {count}'] or 0.0, theirs or nan, target)
-    name = 'rollout, 1000 motors, with and without mount_wrench (ns)'
+    name = 'rollout, mount_wrench too (ns)'
     row(name, '{:.0f}', rolled['rollout 1000 wrench'] or 0.0, rolled['rollout 1000'] or nan)
     shown.add_section()
     row('steps made of those due (%)', '{:.2f}', motor.made, plain.made, f'>= {MADE_TARGET:g}')
@@ -663,7 +663,8 @@ def main() -> int:
     motor, plain, busy = (summary(runs, name) for name in NODES)
     Console().print(table(steps, rolled, motor, plain, busy))
     print('One step is compared with mj_step of MuJoCo; the node with a plain rclpy timer node.')
-    print('Rollouts: ns of one core for a step of a motor, angle and spin kept.')
+    print('Rollouts: ns of one core for a step of a motor, with angle and spin kept, against')
+    print("mujoco.rollout and Basilisk's wheel; 1000 with mount_wrench against 1000 without.")
     print(f'Lateness: from the end of a step to its first message sent, at {RATE} steps/s.')
     judged = judge(steps, rolled, motor, plain, busy)
     missed = [(name, text) for name, text, reached in judged if not reached]
