@@ -3,6 +3,7 @@
 from html.parser import HTMLParser
 from itertools import pairwise
 from math import cos, sin
+import os
 from pathlib import Path
 import re
 import signal
@@ -508,3 +509,34 @@ def _catches(process):
     """Tell whether a process has its handlers: that of SIGTERM is the last."""
     status = Path(f'/proc/{process.pid}/status').read_text()
     return int(re.search(r'SigCgt:\s*(\w+)', status)[1], 16) >> (signal.SIGTERM - 1) & 1
+
+
+# the page about it
+
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / 'shared' / 'data'
+PROGRAMS = {
+    'motor_replay': 'mime_motor_ros.offline.replay_command',
+    'motor_report': 'mime_motor_ros.offline.report.command',
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f'needs the recordings in {SHARED}')
+def test_the_commands_of_the_documentation_run_as_they_stand(tmp_path):
+    page = (ROOT / 'doc' / 'offline.md').read_text().split('\n## motor_report\n')[1]
+    commands = re.search(r'```sh\n(.*?)```', page, re.DOTALL)[1]
+    tools, out = tmp_path / 'bin', tmp_path / 'out'
+    tools.mkdir()
+    out.mkdir()
+    for name, module in PROGRAMS.items():
+        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        (tools / name).chmod(0o755)
+    path = f'{tools}:{os.environ["PATH"]}'
+    environment = {**os.environ, 'DATA': str(SHARED), 'OUT': str(out), 'PATH': path}
+    subprocess.run(['sh', '-euc', commands], cwd=ROOT, env=environment, check=True)
+    names = ['broad.html', 'figures', 'husky', 'husky.html', 'pendulum.html']
+    assert sorted(x.name for x in out.iterdir()) == names
+    for path in out.glob('*.html'):
+        Page(path.read_text())
