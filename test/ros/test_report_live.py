@@ -1,5 +1,6 @@
 """A running node, recorded as `ros2 bag record` does it, and the report about that."""
 
+from math import hypot
 from pathlib import Path
 import subprocess
 import sys
@@ -10,13 +11,17 @@ import pytest
 rosbag2 = pytest.importorskip('rosbags.rosbag2', reason='needs the package rosbags')
 pytest.importorskip('matplotlib', reason='needs the package matplotlib')
 
+from control_msgs.msg import DynamicJointState  # noqa: E402
+from geometry_msgs.msg import Vector3Stamped  # noqa: E402
 from mime_motor_ros.node import message_class  # noqa: E402
 from mime_motor_ros.offline.bag import Types  # noqa: E402
 from mime_motor_ros.offline.report import report  # noqa: E402
+import numpy as np  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
-from std_msgs.msg import Float64MultiArray  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
+from std_msgs.msg import Float64, Float64MultiArray  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(120)]
 
@@ -77,6 +82,10 @@ class Recorder:
     def count(self, topic):
         return sum(one == topic for one, _, _ in self.heard)
 
+    @property
+    def has_mount(self):
+        return any(topic == '/tf' and b'base_link' in data for topic, _, data in self.heard)
+
     def close(self):
         self._executor.remove_node(self.node)
         self._executor.shutdown()
@@ -105,7 +114,9 @@ def recorded(tmp_path):
     processes = [started('demo_mount'), started('main', *values)]
     try:
         recorder.run(lambda: recorder.count('/motor/wheel/motor_state') > 10)
-        recorder.heard.clear()
+        recorder.run(lambda: recorder.has_mount)
+        # From here on, with the poses before it.
+        recorder.heard[:] = [one for one in recorder.heard if one[0].startswith('/tf')]
         for _ in range(3):
             recorder.commands.publish(Float64MultiArray(data=[0.01]))
             recorder.commands.publish(Float64MultiArray(data=[0.01, 0.02]))
@@ -121,16 +132,55 @@ def recorded(tmp_path):
     return recorder, recorder.write(tmp_path / 'live')
 
 
-def test_a_live_node_is_reported_with_its_lateness_energy_world_momentum_and_refusals(recorded):
+def test_a_live_node_is_reported_with_lateness_energy_world_momentum_and_refusals(recorded):
     recorder, folder = recorded
     made = report(folder)
-    gathered, told = made.gathered, made.source.told
+    gathered, told, traces = made.gathered, made.source.told, made.gathered.traces
     assert [one.key for one in made.pictures] == [
         'spin', 'torque', 'drive', 'wrench', 'momentum', 'energy', 'timing', 'refusals',
     ]  # fmt: skip
     assert made.missing == {}
+    assert (made.source.node, made.source.motors) == ('/motor', ['wheel'])
+    # Every message of a quantity is in it.
+    heard = [data for topic, _, data in recorder.heard if topic == '/motor/wheel/spin']
+    spins = [deserialize_message(data, Float64).data for data in heard]
+    assert traces['wheel.spin_rad_s'].count == len(spins)
+    assert made.peaks['wheel.spin_rad_s'].value == max(spins, key=abs)
+    # Every second command was refused; the torque of the others was that of the limit.
     assert told.refused['commands size'] == 3
-    import shutil
+    assert made.peaks['wheel.torque_n_m'].value == 0.004
+    assert gathered.limited['wheel']['torque limit'] > 0.1
+    # The mount turns the momentum, and keeps its size.
+    heard = [data for topic, _, data in recorder.heard if topic == '/motor/momentum']
+    vectors = [deserialize_message(data, Vector3Stamped).vector for data in heard]
+    largest = max(hypot(one.x, one.y, one.z) for one in vectors)
+    assert traces['momentum_world_norm_n_m_s'].high == pytest.approx(largest, rel=1e-9)
+    assert largest == pytest.approx(2e-4 * max(spins), rel=0.01)
+    for one in ('low', 'high'):
+        world, mount = (traces[f'{x}_norm_n_m_s'] for x in ('momentum_world', 'momentum'))
+        assert getattr(world, one) == pytest.approx(getattr(mount, one), rel=1e-9)
+    assert traces['momentum_world_x_n_m_s'].size > 1e-6
+    # Of a node the stamps are before the receipt, and the node tells its own lateness.
+    assert gathered.is_live
+    assert gathered.lateness.high < 2e9
+    late = [
+        received_ns - stamp(data)
+        for topic, received_ns, data in recorder.heard
+        if topic == '/motor/wheel/motor_state'
+    ]
+    assert 0.0 < gathered.lateness.low <= min(late)
+    assert traces['diagnostics.lateness_p99_ms'].count == recorder.count('/diagnostics')
+    assert any('were received within' in text for text in made.findings)
+    # The sums out of messages are what the node itself counts from one second to the next.
+    if gathered.spacing.high < 1.5 * gathered.spacing.low:  # nothing was lost on a busy machine
+        assert traces['wheel.residual_j'].size < 1e-12
+        times, work = traces['diagnostics.wheel.work_j'].points()
+        at, sums = traces['wheel.work_j'].points()
+        own = [sums[np.searchsorted(at, one, 'right') - 1] for one in times[:2]]
+        slack = 3.0 * np.abs(np.diff(sums)).max()  # a step, as its time is between two
+        assert own[1] - own[0] == pytest.approx(work[1] - work[0], abs=slack)
 
-    shutil.rmtree('/tmp/scratch/report_out/live', ignore_errors=True)
-    shutil.copytree(folder, '/tmp/scratch/report_out/live')
+
+def stamp(data):
+    header = deserialize_message(data, DynamicJointState).header
+    return header.stamp.sec * 10**9 + header.stamp.nanosec

@@ -19,12 +19,14 @@ from .style import (
     legend,
     LIMITED,
     LINES,
+    logarithmic,
     MOST_ROWS,
     Picture,
     RC,
     ROW,
     rows,
     scale,
+    settle,
     Time,
     WIDTH,
 )
@@ -60,6 +62,7 @@ def pictures(
             try:
                 for picture in make():
                     alive()
+                    settle(picture.figure)
                     found.append(picture)
             except Missing as reason:
                 missing[title] = str(reason)
@@ -331,7 +334,7 @@ def timing(gathered: Gathered, time: Time, told: Told) -> Made:
                 label=f'half of all: {usual:.4g} ms',
             )  # fmt: skip
             if gathered.spacing.high > 20.0 * gathered.spacing.quantile(0.5):
-                left.set_yscale('log')
+                logarithmic(left.yaxis)
             else:
                 left.set_ylim(0.0, 1.15 * max(spacing.high, usual))
         else:
@@ -384,7 +387,7 @@ def _histogram(ax: Any, spread: Spread) -> None:
     edges = between(low, high, 41)
     heights, _ = np.histogram(middles * 1e-6, edges, weights=counts)
     ax.stairs(heights, edges, orientation='horizontal', fill=True, color=LINES[0][0])
-    ax.set_xscale('log')
+    logarithmic(ax.xaxis)
     ax.set_xlim(0.7, 2.0 * max(1.0, float(heights.max())))
 
 
@@ -408,7 +411,7 @@ def refusals(told: Told) -> Made:
     ax.invert_yaxis()
     ax.grid(False, axis='y')
     if values[0] > 50 * values[-1]:
-        ax.set_xscale('log')
+        logarithmic(ax.xaxis)
         ax.set_xlim(0.7, values[0] * 2.0)
     else:
         ax.set_xlim(0.0, values[0] * 1.1)

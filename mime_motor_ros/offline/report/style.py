@@ -32,7 +32,6 @@ RC = {
     'axes.axisbelow': True,
     'axes.formatter.useoffset': False,
     'axes.formatter.limits': (-4, 5),
-    'axes.formatter.use_mathtext': True,
     'axes.xmargin': 0.0,
     'axes.ymargin': 0.08,
     'grid.color': '#dddddd',
@@ -169,6 +168,27 @@ def finish(figure: Figure, axes: Sequence[Any], time: Time) -> None:
         )
     axes[-1].set_xlabel(f'time since the first step [{time.unit}]')
     figure.align_ylabels(axes)
+
+
+def short(value: float) -> str:
+    """Return a number of a logarithmic axis: 0.1, 10, 100k, 1M."""
+    size, ending = next((one for one in ((1e6, 'M'), (1e3, 'k')) if value >= one[0]), (1.0, ''))
+    return f'{value / size:g}{ending}'
+
+
+def logarithmic(axis: Any) -> None:
+    """Make an axis logarithmic, with plain numbers."""
+    set_scale = getattr(axis.axes, f'set_{axis.axis_name}scale')
+    set_scale('log')
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: short(x)))
+    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
+def settle(figure: Figure) -> None:
+    """Lay a figure out once and for all, or each time it is drawn it shifts by a hair."""
+    FigureCanvasAgg(figure)
+    figure.draw_without_rendering()
+    figure.set_layout_engine('none')
 
 
 def label(ax: Any, name: str, unit: str) -> None:
