@@ -5,6 +5,8 @@ import itertools
 import math
 import os
 from pathlib import Path
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from mime_motor_ros.offline.sweeping.sweeping import sweep  # noqa: E402
 from test_gathering import recorded  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / 'shared' / 'data'
 FRAMES = {'world_frame': 'odom', 'mount_frame': 'base_link'}
 DRIVEN = {
     **FRAMES,
@@ -589,3 +592,30 @@ def test_a_cluster_of_two_processes_gives_the_same_bytes(tmp_path, lone, whole, 
     assert (process.returncode, error) == (0, 'motor_sweep: 1000 points x 1 recordings\n')
     assert said.startswith('1000 rows in ')
     assert out.read_bytes() == right
+
+
+# the page
+
+
+def page(kind):
+    """Return the code of a kind in the section of the page."""
+    text = (ROOT / 'doc' / 'offline.md').read_text().split('\n## motor_sweep\n')[1]
+    return re.findall(rf'```{kind}\n(.*?)```', text.split('\n## ')[0], re.DOTALL)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f'needs the recordings in {SHARED}')
+@pytest.mark.parametrize('command', page('sh')[0].splitlines())
+def test_a_command_of_the_page_runs_as_it_stands(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.setenv('DATA', str(SHARED))
+    monkeypatch.setenv('OUT', str(tmp_path))
+    monkeypatch.chdir(ROOT)
+    program, *arguments = shlex.split(os.path.expandvars(command))
+    assert (program, main(arguments)) == ('motor_sweep', 0)
+    assert ' rows in ' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('code', page('python'))
+def test_the_python_of_the_page_runs_as_it_stands(monkeypatch, capsys, lone, code):
+    monkeypatch.chdir(ROOT)
+    exec(code.replace("'recording'", repr(lone)), {})
+    assert capsys.readouterr().out.startswith('[')
