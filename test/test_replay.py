@@ -1,7 +1,7 @@
 """``motor_replay``: recordings and logs through the session of the node, and what is made."""
 
 import csv
-from itertools import pairwise
+from itertools import islice, pairwise
 import json
 from math import isnan
 import os
@@ -28,6 +28,7 @@ from mime_motor_ros.offline.table import columns, row  # noqa: E402
 from mime_motor_ros.settings import settings  # noqa: E402
 import numpy as np  # noqa: E402
 from replay_bench import make, replayed  # noqa: E402
+from rosbags import rosbag2, typesys  # noqa: E402
 from test_recording import imu, ros, START_NS, tf, write  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -365,6 +366,38 @@ def test_an_input_of_another_type_is_left_out_with_a_line(tmp_path, run):
     assert lines[1].startswith('bag gives no step: ')
 
 
+def test_an_input_that_is_defined_otherwise_is_left_out_with_a_line(tmp_path):
+    types = typesys.get_typestore(typesys.Stores.EMPTY)
+    kind, text = 'sensor_msgs/msg/Imu', 'int32 x\n'
+    types.register(typesys.get_types_from_msg(text, kind))
+    bag = tmp_path / 'bag'
+    writer = rosbag2.Writer(bag, version=9, storage_plugin=rosbag2.StoragePlugin.MCAP)
+    with writer:
+        topic = writer.add_connection('/imu/data', kind, typestore=types)
+        writer.write(topic, START_NS, b'\0\1\0\0\5\0\0\0')
+    made = replay(bag, {})
+    assert made.notes == [
+        '/imu/data is left out: sensor_msgs/msg/Imu is defined differently in the recording.'
+    ]
+    assert not list(made)
+
+
+@needs_recordings
+def test_a_recording_with_odometry_alone_is_replayed_by_it(tmp_path):
+    whole = Recording(SHARED / 'jackal_sim_imu_odom')
+    name = '/jackal_velocity_controller/odom'
+    some = islice(whole.records((name,)), 100)
+    bag = write(tmp_path / 'bag', [(name, x.received_ns, x.message) for x in some])
+    made = replay(bag, by='stamp')
+    outcomes = list(made)
+    assert made.notes == [
+        "no parameters given: the mount is 'base_link' in 'odom', pose and rate come from "
+        f"{name}, one motor 'wheel' with the defaults of the node."
+    ]
+    assert made.settings.rate_source == 'odometry'
+    assert len(outcomes) == pytest.approx(99 * 20, abs=1)
+
+
 def test_the_only_imu_of_a_recording_is_read_and_that_is_said(tmp_path, run):
     messages = [('/sensors/imu', START_NS + k * 10**7, imu(START_NS + k * 10**7, (0.0, 0.0, 1.0)))
                 for k in range(10)]  # fmt: skip
@@ -395,7 +428,7 @@ def test_messages_that_cannot_be_read_are_counted_as_the_node_does(tmp_path):
 
 
 def test_asked_to_stop_it_ends_within_a_second_with_complete_outputs(tmp_path):
-    bag, out = make(tmp_path / 'long', 30.0), tmp_path / 'out'
+    bag, out = make(tmp_path / 'long', 15.0), tmp_path / 'out'
     command = [sys.executable, '-m', 'mime_motor_ros.offline.replay_command', str(bag)]
     process = subprocess.Popen(
         [*command, '--out', str(out), '--csv', f'{out}.csv'],
@@ -411,7 +444,7 @@ def test_asked_to_stop_it_ends_within_a_second_with_complete_outputs(tmp_path):
         'motor_replay: interrupted: what was made is complete to there.'
     )
     steps = int(said.split()[0])
-    assert 100 < steps < 30_000
+    assert 100 < steps < 14_990
     assert len(table(f'{out}.csv')) == steps
     assert {x.name: x.count for x in Recording(out).topics}['/motor/reaction'] == steps
     assert sorted(os.listdir(tmp_path)) == ['long', 'out', 'out.csv']

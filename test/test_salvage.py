@@ -6,7 +6,9 @@ import shutil
 import pytest
 
 pytest.importorskip('rosbags', reason='needs the package rosbags')
+pytest.importorskip('mcap', reason='needs the package mcap')
 
+from mcap.reader import make_reader  # noqa: E402
 from mime_motor_ros.offline import replay_command  # noqa: E402
 from mime_motor_ros.offline.recording import Recording, RecordingError  # noqa: E402
 from mime_motor_ros.offline.salvage import readable  # noqa: E402
@@ -14,7 +16,7 @@ from rosbags import rosbag2  # noqa: E402
 from test_recording import imu, KEPT, START_NS, STORE, tf  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures('restored_signals')
-COUNT = 20_000  # messages: some chunks of an MCAP file
+COUNT = 12_000  # messages: some chunks of an MCAP file
 
 
 def record(folder, plugin=rosbag2.StoragePlugin.MCAP, first=0, count=COUNT):
@@ -124,8 +126,10 @@ def test_the_files_of_a_split_recording_are_read_as_one_the_last_of_them_cut(tmp
 
 def test_of_a_spoilt_chunk_what_was_before_is_used(whole, bag):
     file = bag / 'bag.mcap'
+    with open(file, 'rb') as opened:
+        second = make_reader(opened).get_summary().chunk_indexes[1]
     data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 0xFF
+    data[second.chunk_start_offset + second.chunk_length // 2] ^= 0xFF
     file.write_bytes(data[:-100])
     recording = readable(bag)
     found = contents(recording)
@@ -137,10 +141,10 @@ def test_of_a_cut_sqlite_file_what_it_gives_is_read(tmp_path):
     bag = record(tmp_path / 'bag', rosbag2.StoragePlugin.SQLITE3)
     wanted = contents(Recording(bag))
     file = bag / 'bag.db3'
-    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    file.write_bytes(file.read_bytes()[: int(0.9 * file.stat().st_size)])
     recording = readable(bag)
     found = contents(recording)
-    assert 0.2 * COUNT < len(found) < COUNT
+    assert 0.5 * COUNT < len(found) < COUNT
     assert found == wanted[: len(found)]
     assert recording.cut.endswith(
         f's, are used. Copy it again, or mend it with: sqlite3 {file} .recover.'

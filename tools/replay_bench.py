@@ -69,11 +69,14 @@ def replayed(recording: str | Path, *options: str) -> Cost:
     """Run ``motor_replay`` and return what it took."""
     command = [sys.executable, '-m', 'mime_motor_ros.offline.replay_command', str(recording)]
     began = time.monotonic()
-    process = subprocess.Popen([*command, '-q', *options], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, '-q', *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    said = process.stderr.read() if process.stderr else ''
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f'motor_replay ended with {process.returncode}')
+        raise RuntimeError(f'motor_replay ended with {process.returncode}: {said}')
     return Cost(time.monotonic() - began, usage.ru_maxrss / 1024)
 
 

@@ -32,7 +32,7 @@ CONTROL_MSGS = {  # which is no part of the core of ROS
     'control_msgs/msg/DynamicJointState': 'std_msgs/Header header\nstring[] joint_names\n'
     'control_msgs/InterfaceValue[] interface_values\n',
 }
-FOR_EVER = QosTime(2147483647, 4294967295)
+FOR_EVER = QosTime(9223372036, 854775807)  # as rosbag2 writes it
 
 
 def _offered(depth: int, durability: QosDurability = QosDurability.VOLATILE) -> list[Qos]:

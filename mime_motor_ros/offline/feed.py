@@ -13,6 +13,8 @@ from itertools import count
 import struct
 from typing import Any, NamedTuple
 
+from rosbags.typesys import get_typestore, Stores
+
 from ..inputs import Commands
 from ..names import Names
 from ..settings import Settings
@@ -131,6 +133,8 @@ class Feed:
         self.notes: list[str] = []
         self._topics: dict[str, tuple[int, Subscription]] = {}
         self._types = {topic.name: topic.type for topic in recording.topics}
+        hashes = {topic.name: topic.type_hash for topic in recording.topics}
+        known = get_typestore(Stores.ROS2_JAZZY)
         for turn, one in enumerate(subscriptions(settings)):
             name = names.full(one.topic)
             if (
@@ -140,7 +144,11 @@ class Feed:
             ):
                 name = self._only_one(one) or name
             kind = self._types.get(name)
-            if kind == one.type:
+            if kind == one.type and hashes[name] not in ('', known.hash_rihs01(kind)):
+                self.notes.append(
+                    f'{name} is left out: {kind} is defined differently in the recording.'
+                )
+            elif kind == one.type:
                 self._topics[name] = turn, one
             elif kind is not None:
                 self.notes.append(

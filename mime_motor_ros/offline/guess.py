@@ -6,21 +6,39 @@ from typing import Any
 
 from ..names import Names
 from .log import Log, POSE, RATE, RATE_IN_WORLD
-from .recording import guess_frames, Recording
+from .recording import guess_frames, IMU, Recording
+
+ODOMETRY = 'nav_msgs/msg/Odometry'
 
 
 def guess(recording: Recording, named: Names) -> tuple[dict[str, Any], Names, list[str]]:
     """Return parameters, names and what was taken for granted, in a line."""
     topic = named.full('imu/data')
     known = {one.name for one in recording.topics}
+    kinds = {one.type: one.name for one in recording.topics if one.count}
+    if IMU not in kinds and ODOMETRY in kinds:
+        return _guess_odometry(recording, named, kinds[ODOMETRY])
     frames = guess_frames(recording, topic if topic in known else '')
     rule = (named.expanded('imu/data'), frames.imu_topic)
     values = {'world_frame': frames.world, 'mount_frame': frames.mount}
     note = (
         f'no parameters given: the mount is {frames.mount!r} in {frames.world!r}, its rate comes '
-        f'from {frames.imu_topic}, one motor {"wheel"!r} with the defaults of the node.'
+        f"from {frames.imu_topic}, one motor 'wheel' with the defaults of the node."
     )
     return values, named._replace(rules=(*named.rules, rule)), [note]
+
+
+def _guess_odometry(
+    recording: Recording, named: Names, topic: str
+) -> tuple[dict[str, Any], Names, list[str]]:
+    first = next(recording.records((topic,))).message
+    world, mount = (x.lstrip('/') for x in (first.header.frame_id, first.child_frame_id))
+    values = {'world_frame': world, 'mount_frame': mount, 'rate_source': 'odometry'}
+    note = (
+        f'no parameters given: the mount is {mount!r} in {world!r}, pose and rate come from '
+        f"{topic}, one motor 'wheel' with the defaults of the node."
+    )
+    return values, named._replace(rules=(*named.rules, (named.expanded('odom'), topic))), [note]
 
 
 def guess_log(log: Log) -> tuple[dict[str, Any], list[str]]:

@@ -30,7 +30,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not SHARED.is_dir(), reason=f'needs the recordings in {SHARED}'),
 ]
-# Faster than real time in lockstep, so that a busy machine is waited for; one in real time.
+# Faster than real time in lockstep, so that a busy machine is waited for; one in real time, whose
+# steps are those of the grid.
 WHOLE = float('inf')
 PLAYS = [
     ('broad07_fast_rotation', 10.0, WHOLE),
@@ -62,10 +63,11 @@ def replayed(folder, recording, values):
     bag.close()
     assert made.session.steps > 100
     written = Recording(folder)
+    hashes = {one.name: one.type_hash for one in written.topics}
     table = {one.name: (message_class(one.type), []) for one in written.topics}
     for record in written.records():
         table[record.topic][1].append((record.received_ns, record.data))
-    return table
+    return table, hashes
 
 
 def of_rotor(data):
@@ -116,10 +118,13 @@ def drain(subscription, kind, into):
 def test_what_comes_over_the_wire_is_what_a_replay_writes(name, speed, seconds, tmp_path):
     recording = Recording(SHARED / name)
     values = values_for(recording, settle=HELD, max_gap=HELD, **SKEWED)
+    if seconds < WHOLE:
+        values |= {'step_on': 'timer', 'rate': 250.0, 'publish_rate': 125.0}
     until_ns = recording.start_ns + round(seconds * 1e9) - 10**9 if seconds < WHOLE else WHOLE
+    written, hashes = replayed(tmp_path / 'bag', recording, values)
     wanted = {
         topic: (kind, [data for stamp_ns, data in messages if stamp_ns <= until_ns])
-        for topic, (kind, messages) in replayed(tmp_path / 'bag', recording, values).items()
+        for topic, (kind, messages) in written.items()
     }
     assert len(wanted) == 17
     del wanted['/diagnostics']  # which a node sends on a steady clock
@@ -176,6 +181,11 @@ def test_what_comes_over_the_wire_is_what_a_replay_writes(name, speed, seconds, 
             assert time.monotonic() < end
             time.sleep(0.05)
         time.sleep(0.5)
+        for topic, type_hash in hashes.items():
+            of_motor = [
+                x for x in node.get_publishers_info_by_topic(topic) if x.node_name == 'motor'
+            ]
+            assert [str(x.topic_type_hash) for x in of_motor] == [type_hash], topic
         emptied = 0.0
 
         def empty():

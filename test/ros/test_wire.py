@@ -81,7 +81,7 @@ def test_lists_that_may_be_empty_are_what_ros_makes_of_them(counts):
 
 @pytest.mark.parametrize('frames', [[('a', 'b')], [('b', 'rämen'), ('x' * 255, 'ab'), ('', '')]])
 @pytest.mark.parametrize('number', [3, np.float32(0.1), np.float64(-0.0), np.int32(-2)])
-def test_T57_so_are_transforms_whose_poses_change(frames, number):
+def test_T57_every_number_of_a_pose_goes_out_as_a_double_to_the_bit(frames, number):
     pose = Pose((number, 2.0, -0.0), (0.1, number, 0.3, 0.9))
     transforms = [{'header': {'frame_id': a}, 'child_frame_id': b} for a, b in frames]
     template = wire.TransformsTemplate(
