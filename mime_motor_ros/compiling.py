@@ -24,7 +24,7 @@ from . import axial, drive, imbalance, model, sensing, vector, winding
 MODULES: tuple[ModuleType, ...] = (vector, axial, imbalance, model, winding, drive, sensing)
 INLINE = (model.advanced, model._turn, axial.turn, axial._turned)
 """Where they are called, what nobody keeps of their results is not computed."""
-SAID = 'Compiling for this kind of motor, some 5 s; it is kept on disk.'
+SAID = 'Compiling for this kind of motor, a few seconds; what it gives is kept on disk.'
 
 Convert = Callable[[Any], Any]
 
@@ -88,7 +88,8 @@ def compiled(function: FunctionType, *callees: FunctionType) -> Any:
 def _digest(function: FunctionType) -> str:
     """Return a digest of the source text that a compiled function is made of."""
     digest = sha256()
-    for file in (*(module.__file__ for module in MODULES), function.__code__.co_filename):
+    files = [__file__, function.__code__.co_filename]
+    for file in (*files, *(module.__file__ for module in MODULES)):
         digest.update(Path(str(file)).read_bytes())
     return digest.hexdigest()[:16]
 

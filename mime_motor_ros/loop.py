@@ -20,8 +20,8 @@ class State(NamedTuple):
     """Where a motor is between two steps."""
 
     motor: MotorState
-    drive: DriveState
-    reading: Reading
+    drive: DriveState = DriveState()
+    reading: Reading = Reading()
     drive_spin: float = nan
     """Of the drive's own rotor behind a gear [rad/s]; NaN: as geared."""
 

@@ -100,7 +100,8 @@ def rollout(
     command : shape (N,) or (M, N)
         In the unit of the mode of the drive, held over the step; NaN: none, the drive is off.
     initial : None, MotorState or State, or a sequence of M of them
-        Where each begins; None: at angle 0 at rest in the world.
+        Where each begins, the drive and the sensors unused but for a State; None: at angle
+        0 and at rest in the world.
     mount : None or shape (N, 7)
         Its pose in the world, x y z [m] qx qy qz qw; None: it is the world.
     mount_rate : None or shape (N, 3) [rad/s], world axes
@@ -208,9 +209,11 @@ def rollout(
     workers = min(threads or len(os.sched_getaffinity(0)), M) if is_compiled else 1
     if workers == 1:
         return Rollout(kept, tuple(map(tried, range(M))))
-    first = tried(0)  # what has to be compiled is so once
+    size = min(max(1, LENGTH // N), -(-M // workers))
+    parts = [range(begin, min(begin + size, M)) for begin in range(0, M, size)]
     with ThreadPoolExecutor(workers) as pool:
-        return Rollout(kept, (first, *pool.map(tried, range(1, M))))
+        states = pool.map(lambda part: [tried(m) for m in part], parts)
+        return Rollout(kept, tuple(state for part in states for state in part))
 
 
 def _motors(value: Any) -> list[RolloutMotor]:

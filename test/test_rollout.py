@@ -1,7 +1,11 @@
 """Whole rollouts against the same steps taken one by one, compiled and plain; what is refused."""
 
+from contextlib import redirect_stdout
+import io
 from math import nan, pi, sin
 import os
+from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -13,6 +17,7 @@ from mime_motor_ros.imbalance import Imbalance
 from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
 from mime_motor_ros.rollout import rollout, RolloutMotor, WIDTHS
 from mime_motor_ros.sensing import Encoder, Reading, sense, Sensors, Tachometer, TorqueSensor
+from mime_motor_ros.winding import Winding
 import numpy as np
 import pytest
 
@@ -114,6 +119,18 @@ MOTORS = {
         sensors=Sensors(
             Encoder(4096), Tachometer(0.1, 0.2, 50.0, 0.01), TorqueSensor(1e-3, 0.0, 100.0), 7, 'a'
         ),
+    ),
+    'warm': RolloutMotor(
+        GEARED,
+        Drive(
+            'voltage',
+            armature=ARMATURE,
+            ratio=-2.0,
+            command_limit=10.0,
+            dead_zone=1e-3,
+            winding=Winding(2.0, 0.01, limit=26.0, maximum=60.0),
+        ),
+        Sensors(Encoder(4096)),
     ),
 } | {
     f'drive {mode}': RolloutMotor(
@@ -220,6 +237,20 @@ def test_compiled_it_is_the_plain_one_to_the_bit(name, plain):
     for kept in WIDTHS:
         assert np.array_equal(fast[kept], slow[kept], equal_nan=True), kept
     assert repr(fast.state) == repr(slow.state)
+
+
+def test_whole_numbers_are_numbers_too():
+    def of(one, two):
+        friction, gear = Friction(one), Gear(two, one)
+        model = MotorParameters(one, one, (0, 0, two), friction=friction, gear=gear)
+        drive = Drive('velocity', Gains(two, one), torque_limit=two)
+        return RolloutMotor(model, drive, Sensors(Encoder(8), Tachometer(one), None, 2**70))
+
+    given = {'dt': 1, 'command': [1, 2, 3], 'keep': ('angle', 'measured_speed')}
+    whole = rollout(of(1, 2), initial=MotorState(1, 2), every=np.int64(2), **given)
+    right = rollout(of(1.0, 2.0), initial=MotorState(1.0, 2.0), every=2, **given)
+    assert repr(whole.state) == repr(right.state)
+    assert np.array_equal(whole['measured_speed'], right['measured_speed'])
 
 
 def test_threads_change_nothing():
@@ -384,3 +415,13 @@ def test_something_that_is_no_motor_is_refused():
 def test_numbers_beyond_computing_are_told_with_the_motor():
     with pytest.raises(MotorError, match='The numbers of motor 1 grow beyond computing'):
         rollout([WHEEL, WHEEL], dt=1e3, command=np.array([[0.0] * 9, [1e307] * 9]))
+
+
+def test_the_example_of_the_page_prints_what_stands_beside_it():
+    page = (Path(__file__).parents[1] / 'doc' / 'offline.md').read_text(encoding='utf-8')
+    section = page.partition('\n## rollout\n')[2].partition('\n## ')[0]
+    (program,) = re.findall(r'^```python\n(.*?)^```', section, re.DOTALL | re.MULTILINE)
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(program, 'offline.md', 'exec'), {})
+    said = re.findall(r'^print\(.*\)  # (.*)$', program, re.MULTILINE)
+    assert printed.getvalue().splitlines() == said
