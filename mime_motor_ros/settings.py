@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import lru_cache
 import math
 import re
 from typing import Any, NamedTuple
@@ -482,6 +483,11 @@ MOTOR = (
 
 def parameters(motors: Iterable[str]) -> dict[str, Parameter]:
     """Return every parameter of a node that has these motors, by full name."""
+    return dict(_parameters(tuple(motors)))
+
+
+@lru_cache(maxsize=8)  # a sweep asks for the same ones a million times
+def _parameters(motors: tuple[str, ...]) -> dict[str, Parameter]:
     table = {parameter.name: parameter for parameter in NODE}
     for motor in motors:
         for parameter in MOTOR:

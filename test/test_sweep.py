@@ -5,6 +5,8 @@ import itertools
 import math
 import os
 from pathlib import Path
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -23,10 +25,11 @@ from mime_motor_ros.offline.sweeping.command import main  # noqa: E402
 from mime_motor_ros.offline.sweeping.figures import FIGURES  # noqa: E402
 from mime_motor_ros.offline.sweeping.points import points  # noqa: E402
 from mime_motor_ros.offline.sweeping.specification import read  # noqa: E402
-from mime_motor_ros.offline.sweeping.sweeping import sweep  # noqa: E402
+from mime_motor_ros.offline.sweeping.sweeping import Stopped, sweep  # noqa: E402
 from test_gathering import recorded  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / 'shared' / 'data'
 FRAMES = {'world_frame': 'odom', 'mount_frame': 'base_link'}
 DRIVEN = {
     **FRAMES,
@@ -195,6 +198,7 @@ WRONG = [
     ({'vary': VARY, 'figures': 3}, 'figures must be a list of texts, got 3.'),
     ({'vary': VARY, 'by': 'chance'}, "by must be receipt or stamp, got 'chance'."),
     ({'vary': VARY, 'duration': -1}, 'duration must be finite and > 0 s, got -1.'),
+    ({'vary': VARY, 'columns': [1]}, 'columns must be names of inputs and the columns of a'),
     ({'vary': VARY, 'parameters': [1]}, 'parameters must be the path of a parameter file, or'),
     ({'vary': {'wheel.inertai': [1e-4]}}, 'Did you mean wheel.inertia?'),
     ({'vary': {'qwertz': [1e-4]}}, "vary must be parameters of the node, got 'qwertz'."),
@@ -545,6 +549,32 @@ def test_a_chunk_that_is_not_whole_is_run_again(tmp_path, lone):
             np.testing.assert_array_equal(after[name], values)
 
 
+def test_a_recording_that_was_half_read_when_it_was_stopped_is_read_again(tmp_path, lone):
+    given = {'parameters': {**FRAMES, 'rate': 10_000.0}, 'vary': {'wheel.inertia': [1e-3]}}
+    right = sweep(given, [lone])
+    asked = []
+    with pytest.raises(Stopped, match='0 of 1 runs are finished'):
+        sweep(
+            given,
+            [lone],
+            work=tmp_path / 'work',
+            show=lambda what, done, of: asked.append(1) if what.startswith('reading') else None,
+            stop=lambda: bool(asked),
+        )
+    after = sweep(given, [lone], work=tmp_path / 'work')
+    assert after['wheel.final_spin_rad_s'].tolist() == right['wheel.final_spin_rad_s'].tolist()
+
+
+def test_a_recording_that_is_cut_is_told_of_as_often_as_it_is_used(tmp_path, capsys):
+    log = tmp_path / 'log.csv'
+    log.write_text('t_s,u\n0.0,1.0\n0.1,1.0\n0.2,oops\n')
+    still = 'parameters: {world_frame: base_link, rate_source: zero}\ncolumns: {wheel.command: u}'
+    given = written(tmp_path, f'{still}\nvary: {{wheel.inertia: [1e-3]}}')
+    for name in ('a.csv', 'b.csv'):
+        assert main([given, str(log), '--out', str(tmp_path / name)]) == 0
+        assert 'log.csv' in capsys.readouterr().err.splitlines()[-1]
+
+
 PLAIN = """
 import sys
 sys.modules['numba'] = None
@@ -589,3 +619,30 @@ def test_a_cluster_of_two_processes_gives_the_same_bytes(tmp_path, lone, whole, 
     assert (process.returncode, error) == (0, 'motor_sweep: 1000 points x 1 recordings\n')
     assert said.startswith('1000 rows in ')
     assert out.read_bytes() == right
+
+
+# the page
+
+
+def page(kind):
+    """Return the code of a kind in the section of the page."""
+    text = (ROOT / 'doc' / 'offline.md').read_text().split('\n## motor_sweep\n')[1]
+    return re.findall(rf'```{kind}\n(.*?)```', text.split('\n## ')[0], re.DOTALL)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f'needs the recordings in {SHARED}')
+@pytest.mark.parametrize('command', page('sh')[0].splitlines())
+def test_a_command_of_the_page_runs_as_it_stands(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.setenv('DATA', str(SHARED))
+    monkeypatch.setenv('OUT', str(tmp_path))
+    monkeypatch.chdir(ROOT)
+    program, *arguments = shlex.split(os.path.expandvars(command))
+    assert (program, main(arguments)) == ('motor_sweep', 0)
+    assert ' rows in ' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('code', page('python'))
+def test_the_python_of_the_page_runs_as_it_stands(monkeypatch, capsys, lone, code):
+    monkeypatch.chdir(ROOT)
+    exec(code.replace("'recording'", repr(lone)), {})
+    assert capsys.readouterr().out.startswith('[')

@@ -120,10 +120,9 @@ def _sweep(options: argparse.Namespace, stop: Stop) -> int:
         one = Sweep(given, Path(options.work) if options.work else out.work, show, stop.__bool__)
         count = len(one.points)
         print(f'motor_sweep: {count} points x {len(given.recordings)} recordings', file=sys.stderr)
-        one.check()
         one.run(options.workers, options.scheduler)
         out.finish(one)
-    for note in dict.fromkeys(one.notes):
+    for note in one.notes:
         print(f'motor_sweep: {note}', file=sys.stderr)
     took, made = time.monotonic() - began, one.total - one.found
     there = f', {one.found} were there already' if one.found else ''

@@ -29,6 +29,7 @@ KEYS = (
     'figures',
     'by',
     'remap',
+    'columns',
     'start',
     'duration',
 )
@@ -330,6 +331,12 @@ def _options(given: Mapping[str, Any]) -> Mapping[str, Any]:
     if by not in ('receipt', 'stamp'):
         raise ParameterError('by', 'receipt or stamp', _shown(by))
     made: dict[str, Any] = {'by': by, 'remap': tuple(_texts(given, 'remap'))}
+    if 'columns' in given:
+        named = given['columns']
+        if not isinstance(named, Mapping) or not all(isinstance(x, str) for x in named.values()):
+            rule = 'names of inputs and the columns of a CSV file that they are'
+            raise ParameterError('columns', rule, _shown(named))
+        made['columns'] = {str(name): column for name, column in named.items()}
     for name, least in (('start', '>= 0 s'), ('duration', '> 0 s')):
         if name in given:
             value = _number('', {name: given[name]}, name) if given[name] is not None else -1.0

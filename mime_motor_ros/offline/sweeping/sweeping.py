@@ -22,7 +22,6 @@ from ... import __version__
 from ...errors import MotorError, ParameterError
 from ...settings import Settings
 from ..gathering import gather, Gathering
-from ..recording import Recording
 from ..writing import Made, OutputError
 from . import table
 from .figures import columns
@@ -65,7 +64,7 @@ class Sweep:
     Attributes
     ----------
     points : Points
-    notes : what a user should know, one line each
+    notes : what a user should know, one line each; the keys
     found, finished : how many runs of a point were there already, and are now
 
     """
@@ -85,13 +84,11 @@ class Sweep:
             )
         self.specification, self.show, self.stop = specification, show, stop
         self.points = points(specification)
-        for path in specification.recordings:
-            Recording(
-                path
-            )  # whatever is wrong with the last one is said before hours of the first
         self.points.settings(0)
+        for path in specification.recordings:  # the last is looked at before hours of the first
+            self._reading(path, 0)
         self.folder = Folder(work, self._identity())
-        self.notes: list[str] = []
+        self.notes: dict[str, None] = {}
         self.found = self.finished = 0
         self._firsts: dict[bool, dict[Any, int]] = {}
 
@@ -105,16 +102,8 @@ class Sweep:
         """Return the columns of the figures."""
         return columns(self.specification.figures, self.points.motors)
 
-    def check(self) -> None:
-        """
-        Check the parameters of every point, and see which of them need a gathering of their own.
-
-        Raises
-        ------
-        MotorError
-            Of the first point whose parameters break a rule.
-
-        """
+    def _check(self) -> None:
+        """Check the parameters of every point; see which need a gathering of their own."""
         known = self.folder.read('checked.json')
         firsts: dict[bool, list[int]] = {False: [], True: []}
         if known is None:
@@ -150,23 +139,18 @@ class Sweep:
         name = f'gathered-{recording:04d}-{point}'
         found = self.folder.gathered(name)
         if found is None:
-            path, given = self.specification.recordings[recording], self.specification
-            made = gather(
-                path,
-                None if given.parameters is None else self.points.base,
-                overrides=self.points.overrides(point),
-                **given.options,
-            )
+            path = self.specification.recordings[recording]
+            made = self._reading(path, point)
             made.replay.stop = self.stop
-            shown = _Shown(made, lambda share: self.show(f'reading {path}', share, 1.0))
-            count = self.folder.gather(name, shown)
-            self._look(f'reading {path}', 1.0, 1.0)
-            if not count:
-                raise MotorError(made.replay.why_none)
-            self.notes += [x for x in (*made.replay.notes, made.replay.cut) if x]
-            found = self.folder.gathered(name)
-            assert found is not None
+            shown = _Shown(made, lambda share: self._look(f'reading {path}', share, 1.0))
+            found = self.folder.gather(name, shown)
+        self.notes.update(dict.fromkeys(found.notes))
         return found
+
+    def _reading(self, path: str, point: int) -> Gathering:
+        base = None if self.specification.parameters is None else self.points.base
+        overrides = self.points.overrides(point)
+        return gather(path, base, overrides=overrides, **self.specification.options)
 
     @cached_property
     def chunks(self) -> list[Chunk]:
@@ -207,32 +191,30 @@ class Sweep:
 
     def run(self, workers: int | None = None, scheduler: str | None = None) -> None:
         """
-        Do all that is not there yet.
+        Check the parameters of every point, then do all that is not there yet.
 
         Raises
         ------
         Stopped
             If the stop came before all was done.
         MotorError
-            If a recording, the folder or a cluster cannot be used.
+            If the parameters of a point break a rule, or a recording, the folder or a cluster
+            cannot be used.
 
         """
-        missing = [
-            chunk for chunk in self.chunks if self.folder.part(chunk, len(self.names)) is None
-        ]
-        self.found = self.finished = self.total - sum(chunk.size for chunk in missing)
-
-        def done(chunk: Chunk, figures: Array) -> None:
-            self.folder.put(chunk, figures)
-            self.finished += chunk.size
+        with cluster(scheduler) if scheduler else local(workers) as (submit, width):
+            self._check()
+            width_of_row = len(self.names)
+            missing = [x for x in self.chunks if self.folder.part(x, width_of_row) is None]
+            self.found = self.finished = self.total - sum(chunk.size for chunk in missing)
             self.show('points', self.finished, self.total)
-
-        self.show('points', self.finished, self.total)
-        if missing:
-            jobs = (self._job(chunk) for chunk in missing)
-            with cluster(scheduler) if scheduler else local(workers) as (submit, width):
-                run(jobs, submit, width, done, self.stop)
+            run((self._job(chunk) for chunk in missing), submit, width, self._done, self.stop)
         self._look('points', self.finished, self.total)
+
+    def _done(self, chunk: Chunk, figures: Array) -> None:
+        self.folder.put(chunk, figures)
+        self.finished += chunk.size
+        self.show('points', self.finished, self.total)
 
     def rows(self) -> Iterator[list[Any]]:
         """Return the rows of the table in order."""
@@ -276,20 +258,30 @@ class Sweep:
 
 
 class _Shown:
-    """A gathering whose progress is shown."""
+    """A gathering whose progress is shown, and that is whole or raises."""
 
-    def __init__(self, made: Gathering, show: Callable[[float], None]) -> None:
-        self._made, self._show = made, show
+    def __init__(self, made: Gathering, look: Callable[[float], None]) -> None:
+        self._made, self._look = made, look
         self.settings, self.type = made.settings, made.type
 
     @property
     def placed(self) -> bool:
         return self._made.placed
 
+    @property
+    def notes(self) -> list[str]:
+        replay = self._made.replay
+        return [note for note in (*replay.notes, replay.cut) if note]
+
     def __iter__(self) -> Iterator[Array]:
+        is_empty = True
         for rows in self._made:
-            self._show(self._made.replay.share)
+            is_empty = False
+            self._look(self._made.replay.share)
             yield rows
+        self._look(1.0)  # where it was stopped, it ended early
+        if is_empty:
+            raise MotorError(self._made.replay.why_none)
 
 
 def _stamp(path: Path) -> tuple[int, int]:
@@ -388,7 +380,6 @@ def sweep(
         path = Path(work) if work is not None else made.work if made else Path(folder)
         one = Sweep(given, path, show, stop)
         try:
-            one.check()
             one.run(workers, scheduler)
             columns = list(zip(*one.rows(), strict=True))
             if made:

@@ -35,6 +35,7 @@ class Stored(NamedTuple):
     motors: int
     loads: bool
     placed: bool
+    notes: tuple[str, ...]
 
     def rows(self) -> Array:
         """Return them, read where they are used: any length of a recording fits."""
@@ -111,37 +112,38 @@ class Folder:
         known = self.read(f'{name}.json')
         if known is None:
             return None
-        found = Stored(
-            str(self.path / f'{name}.rows'), known['motors'], known['loads'], known['placed']
-        )
+        size_said = known.pop('bytes')
+        path = str(self.path / f'{name}.rows')
+        found = Stored(path, **{**known, 'notes': tuple(known['notes'])})
         try:
             size = os.path.getsize(found.path)
         except OSError:
             return None
-        return found if size == known['bytes'] else None
+        return found if size == size_said else None
 
-    def gather(self, name: str, gathering: Any) -> int:
-        """Write what is gathered; return how many rows that is."""
-        count = 0
+    def gather(self, name: str, gathering: Any) -> Stored:
+        """Write what is gathered, and return it; whatever that raises, nothing is kept of it."""
+        size = 0
 
         def fill(part: Path) -> None:
-            nonlocal count
+            nonlocal size
             with open(part, 'wb') as file:
                 for rows in gathering:
-                    count += len(rows)
+                    size += rows.nbytes
                     rows.tofile(file)
 
         self._put(f'{name}.rows', fill)
-        self.write(
-            f'{name}.json',
-            {
-                'motors': len(gathering.settings.motors),
-                'loads': 'loads' in gathering.type.names,
-                'placed': gathering.placed,
-                'bytes': count * gathering.type.itemsize,
-            },
+        found = Stored(
+            str(self.path / f'{name}.rows'),
+            len(gathering.settings.motors),
+            'loads' in gathering.type.names,
+            gathering.placed,
+            tuple(gathering.notes),
         )
-        return count
+        kept = found._asdict()
+        del kept['path']
+        self.write(f'{name}.json', {**kept, 'bytes': size})
+        return found
 
     def part(self, chunk: Chunk, width: int) -> Array | None:
         """Return the figures of a chunk, None where it is not there or not whole."""
