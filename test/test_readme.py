@@ -167,6 +167,12 @@ def test_a_command_names_what_is_there(line):
         assert words == ['build', '--packages-select', name]
     elif first == '.':
         assert words == ['install/setup.bash']
+    elif first == 'python3':
+        assert words == ['-m', 'venv', 'desk']
+    elif first == 'desk/bin/pip':
+        extras = re.fullmatch(r'\.\[(.+)\]', words[1])[1].split(',')
+        rules = (ROOT / 'setup.py').read_text()
+        assert all(f"'{extra}': " in rules for extra in extras)
     else:
         assert os.access(ROOT / first, os.X_OK)
         assert words[0] == 'python'
