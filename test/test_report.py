@@ -21,7 +21,14 @@ from mime_motor_ros.offline.recording import Recording  # noqa: E402
 from mime_motor_ros.offline.report import command, report  # noqa: E402
 from mime_motor_ros.offline.report.bag import nodes  # noqa: E402
 from mime_motor_ros.offline.report.style import quantity  # noqa: E402
-from mime_motor_ros.offline.report.traces import BUCKETS, HELD, Spread, Trace  # noqa: E402
+from mime_motor_ros.offline.report.traces import (  # noqa: E402
+    band,
+    BUCKETS,
+    HELD,
+    is_dense,
+    Spread,
+    Trace,
+)
 import numpy as np  # noqa: E402
 from test_recording import header, imu, ros, START_NS, write  # noqa: E402
 
@@ -386,6 +393,18 @@ def test_few_points_are_all_kept():
     times, values = trace.points()
     assert (times.tolist(), values.tolist()) == ([1, 2, 3], [10.0, 20.0, 30.0])
     assert not trace.is_thinned
+
+
+def test_a_line_that_would_fill_an_area_is_a_band_and_another_is_not():
+    n = np.arange(6000)
+    assert is_dense(n, np.sin(2.0 * n))
+    assert not is_dense(n, np.sin(0.01 * n))
+    spike = 1e-3 * np.sin(2.0 * n) + (n == 3000)
+    assert not is_dense(n, spike)
+    middles, low, high = band(n, np.sin(2.0 * n) + (n == 3000))
+    assert high.max() == (np.sin(2.0 * n) + (n == 3000)).max()
+    assert np.all(low <= -0.99)
+    assert len(middles) == 300
 
 
 def test_numbers_beyond_computing_are_none():

@@ -195,6 +195,8 @@ def drive(gathered: Gathered, time: Time) -> Made:
     kinds = [one for one in kinds if _with(gathered, one[0])]
     if not kinds:
         raise Missing('motor_state is not recorded')
+    if not any(_size(gathered, [f'{m}.{one[0]}' for m in gathered.motors]) for one in kinds):
+        raise Missing('no drive did anything')
     for key, more, some in _pages(gathered.motors):
         figure, axes = rows(len(kinds))
         for i, (ax, (ending, name, unit)) in enumerate(zip(axes, kinds, strict=True)):

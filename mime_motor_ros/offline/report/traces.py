@@ -128,15 +128,17 @@ class Trace:
 def band(times: Times, values: Values, columns: int = 300) -> tuple[Times, Values, Values]:
     """Return times, and the lowest and the highest value of some columns of time around each."""
     middles, low, high = _columns(times, values, columns)
-    for k in (low, high):
-        extreme = np.minimum if k is low else np.maximum
-        k[1:-1] = extreme(extreme(k[:-2], k[1:-1]), k[2:])  # or columns beat with a period
+    # Of its neighbours too, or the columns beat with a period.
+    low, high = np.pad(low, 1, 'edge'), np.pad(high, 1, 'edge')
+    low = np.minimum(np.minimum(low[:-2], low[1:-1]), low[2:])
+    high = np.maximum(np.maximum(high[:-2], high[1:-1]), high[2:])
     return middles, low, high
 
 
 def _columns(times: Times, values: Values, columns: int) -> tuple[Times, Values, Values]:
     span = max(1, int(times[-1] - times[0]))
     column = ((times - times[0]) * (columns / span)).astype(np.int64)
+    column = np.minimum(column, columns - 1)  # the last point is on the edge
     starts = np.flatnonzero(np.diff(column, prepend=-1))
     low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
     ends = np.append(starts[1:], len(times)) - 1
@@ -150,7 +152,7 @@ def is_dense(times: Times, values: Values) -> bool:
     if np.count_nonzero(np.diff(slopes)) < 1000:
         return False
     _, low, high = _columns(times, values, 300)
-    return bool(np.median(high - low) > 0.1 * (values.max() - values.min()))
+    return bool(np.median(high - low) > 0.25 * (values.max() - values.min()))
 
 
 class Spread:
