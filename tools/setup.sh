@@ -229,7 +229,7 @@ install_package() {
     pip_install --no-index --no-deps --no-build-isolation --force-reinstall "$copy"
     # ros2 run looks for executables here; pip puts them into bin.
     mkdir -p "$venv/lib/mime_motor_ros"
-    ln -sf "$venv"/bin/{motor,demo_mount,motor_table,motor_check} "$venv/lib/mime_motor_ros"
+    ln -sf "$venv"/bin/{motor,demo_mount,motor_table,motor_check,motor_identify} "$venv/lib/mime_motor_ros"
     # tools/env.sh puts this folder first, so that an edited module counts at once.
     mkdir -p "$venv/src"
     ln -sfn "$root/mime_motor_ros" "$venv/src/mime_motor_ros"
