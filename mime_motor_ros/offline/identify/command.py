@@ -168,3 +168,7 @@ def main(args: Sequence[str] | None = None) -> int:
 def run() -> NoReturn:
     """Be the console script ``motor_identify``."""
     leave(main)
+
+
+if __name__ == '__main__':
+    run()

@@ -30,9 +30,12 @@ def covariance(residual: Array, jacobian: Array, lengths: Sequence[int]) -> Arra
 
     Parameters
     ----------
-    residual : shape (n,), in standard deviations
+    residual : shape (n,)
+        In standard deviations.
     jacobian : shape (n, p)
-    lengths : of the segments, n together
+        Its derivative.
+    lengths : of the segments
+        Numbers of rows, n together.
 
     """
     z = residual / ROBUST

@@ -59,8 +59,10 @@ def blind(jacobian: Array, free: Sequence[str]) -> str:
 
     Parameters
     ----------
-    jacobian : shape (n, p), the first columns those of ``free``
-    free : names
+    jacobian : shape (n, p)
+        The first columns are those of ``free``.
+    free : names of NAMES
+        What was searched for.
 
     """
     k = len(free)

@@ -105,7 +105,8 @@ def identify(
     for what, given in (('known', fixed), ('guess', guesses)):
         for name, value in given.items():
             check(f'{what} {name}', name, value)
-    for name, value in (('max_delay', max_delay), ('segment', 1.0 if segment is None else segment)):
+    asked = 1.0 if segment is None else segment
+    for name, value in (('max_delay', max_delay), ('segment', asked)):
         if not 0.0 < value < float('inf'):
             raise ParameterError(name, 'finite and > 0 s', value)
     if output not in ('auto', 'speed', 'position'):
@@ -207,8 +208,8 @@ def _told(
     if not (fixed.get('inertia') or fixed.get('load')):
         if of_current and 'torque_scale' in free:
             raise IdentifyError(
-                'Current and motion alone give inertia and friction over the torque constant. Give '
-                '--known torque_scale=... [N m/A], --known inertia=... or --known load=...'
+                'Current and motion alone give inertia and friction over the torque constant. '
+                'Give --known torque_scale=... [N m/A], --known inertia=... or --known load=...'
             )
         drop(
             'scale_fixed',
@@ -259,8 +260,7 @@ def _identified(
     errors = np.sqrt(np.diag(C))
     correlations = C / np.outer(errors, errors)
     natural = {
-        n: float(e * (found[n] if n in IN_LOG else 1.0))
-        for n, e in zip(free, errors, strict=True)
+        n: float(e * (found[n] if n in IN_LOG else 1.0)) for n, e in zip(free, errors, strict=True)
     }
     for name in free:
         if name in NOT_NEGATIVE and found[name] < 0.05 * natural[name]:
@@ -321,5 +321,3 @@ def as_dict(made: Identified) -> dict[str, Any]:
         'recordings': [log.name for log in made.logs],
         'samples': int(sum(map(len, made.measured))),
     }
-
-

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import csv
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ...errors import MotorError
 
@@ -189,13 +189,3 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return np.nan
-
-
-def kept(log: Log, rows: slice) -> Log:
-    """Return a part of a recording."""
-    parts: dict[str, ArrayLike] = {
-        name: value[rows]
-        for name in ('time', 'torque', 'speed', 'position', 'mount_rate', 'mount_angle')
-        if (value := getattr(log, name)) is not None
-    }
-    return replace(log, **parts)

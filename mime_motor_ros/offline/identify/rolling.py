@@ -151,7 +151,8 @@ def simulated(
     """
     Return what a segment would have measured, (M, n), with each of M parameter sets.
 
-    ``speed``: of the speed, whatever was measured. ``starts``: by set the angle [rad] and the speed against the stator [rad/s] at its first row.
+    ``speed``: of the speed, whatever was measured. ``starts``: by set the angle [rad] and the
+    speed against the stator [rad/s] at its first row.
     The load acts at the recorded angle, which is known far better than it is simulated, so
     that errors do not grow as they would where a mass stands upright.
     """

@@ -76,6 +76,8 @@ def parameter_file(made: Identified, motor: str) -> str:
         how = 'given' if error is None else f'+- {error:.2g}'
         # With a decimal point, or rcl reads a text.
         lines.append(f'      {of_node}: {value:.9e}  # {how} {UNITS[name]}')
+    longest = made.values['command_delay']
+    lines.append(f'      command.max_delay: {longest:.9e}  # may be set greater')
     for name in ('torque_scale', 'load', 'offset'):
         value = made.values[name]
         if value is not None:

@@ -1,0 +1,327 @@
+"""Parameters of a motor out of recordings: what was put in comes out, or it is said why not."""
+
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip('scipy')
+
+from identify_coverage import DT, far, made, TRUE, within
+from mime_motor_ros.axial import Friction
+from mime_motor_ros.errors import ParameterError
+from mime_motor_ros.model import MotorParameters
+from mime_motor_ros.offline.identify import identify, IdentifyError, Log, read, RecordingError
+from mime_motor_ros.offline.identify.rolling import signals, torque
+from mime_motor_ros.rollout import rollout
+from mime_motor_ros.settings import settings
+
+DATA = Path(__file__).resolve().parents[2] / 'shared' / 'data'
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason='needs the folder of recordings')
+COMMAND = [sys.executable, '-m', 'mime_motor_ros.offline.identify.command']
+
+
+def run(*args, **variables):
+    return subprocess.run(
+        [*COMMAND, *map(str, args)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **variables},
+    )
+
+
+def codes(result):
+    return {flag.code for flag in result.flags}
+
+
+def hanging(n=1500, seed=3):
+    """Return a recording of an arm with a load of 0.8 N m, thrown about, without noise."""
+    random = np.random.default_rng(seed)
+    command = np.repeat(random.uniform(-1.5, 1.5, n), 40)[:n]
+    motor = MotorParameters(0.03, 0.02, friction=Friction(coulomb=0.04))
+    out = rollout(motor, dt=DT, command=command, gravity=(0.8, 0.0), keep=('angle', 'speed'))
+    rows = {name: np.concatenate([[0.0], out[name][0]]) for name in ('angle', 'speed')}
+    held = np.concatenate([[command[0]], command])  # of the step that ends with the row
+    return Log(DT * np.arange(n + 1), held, rows['speed'], rows['angle'], at_end=True)
+
+
+@pytest.mark.parametrize('seed', [0, 1])
+def test_what_was_put_in_comes_out_from_guesses_8_times_off(seed):
+    result = identify(made(seed), guess=far(seed))
+    for name, true in TRUE.items():
+        assert result.values[name] == pytest.approx(true, rel=1e-6, abs=1e-7), name
+
+
+def test_a_hanging_load_is_found_with_the_inertia():
+    result = identify(hanging(), known={'command_delay': 0.0})
+    assert result.values['inertia'] == pytest.approx(0.03, rel=1e-6)
+    assert result.values['load'] == pytest.approx(0.8, rel=1e-6)
+    assert result.values['damping'] == pytest.approx(0.02, rel=1e-5)
+
+
+def test_a_known_load_gives_the_torque_scale():
+    log = hanging()
+    twice = Log(log.time, log.torque / 1.2, log.speed, log.position, at_end=True)
+    result = identify(twice, known={'load': 0.8, 'command_delay': 0.0})
+    assert result.values['torque_scale'] == pytest.approx(1.2, rel=1e-6)
+    assert result.values['inertia'] == pytest.approx(0.03, rel=1e-6)
+    assert 'scale_fixed' not in codes(result)
+
+
+def test_the_turning_of_the_mount_is_reckoned_with():
+    n = 1000
+    time = DT * np.arange(n + 1)
+    rate = 3.0 * np.sin(7.0 * time)
+    command = np.repeat(np.random.default_rng(1).uniform(-1.0, 1.0, n), 30)[:n]
+    rates = np.zeros((n, 3))
+    rates[:, 2] = rate[1:]
+    motor = MotorParameters(0.02, 0.05)
+    speed = rollout(motor, dt=DT, command=command, mount_rate=rates, keep=('speed',))['speed'][0]
+    log = Log(time, np.append(command, 0.0), np.append(-rate[0], speed), mount_rate=rate)
+    result = identify(log)
+    assert result.values['inertia'] == pytest.approx(0.02, rel=1e-6)
+    assert result.values['damping'] == pytest.approx(0.05, rel=1e-6)
+    still = identify(Log(time, log.torque, log.speed))
+    assert abs(still.values['inertia'] / 0.02 - 1.0) > 0.01
+
+
+def test_two_recordings_have_parameters_in_common_and_starts_of_their_own():
+    result = identify([made(4, seconds=1.0), made(5, seconds=1.0)])
+    assert result.values['inertia'] == pytest.approx(TRUE['inertia'], rel=1e-6)
+    assert {s.log for s in result.segments} == {0, 1}
+
+
+def test_a_delay_takes_the_impulse_along_and_loses_none():
+    one = signals(made(0), 'speed')
+    late, now = torque(one, 0.0031), torque(one, 0.0)  # 1.55 steps
+    i = int(np.flatnonzero(np.diff(now))[0])  # the last step before a change
+    assert late[i + 1] == pytest.approx(now[i])
+    assert late[i + 2] == pytest.approx(0.45 * now[i + 1] + 0.55 * now[i])
+    assert late[i + 3] == pytest.approx(now[i + 1])
+    gone = np.sum(now * one.dt) - np.sum(late * one.dt)
+    assert gone == pytest.approx((now[-1] - now[0]) * 0.0031)
+
+
+def test_standard_errors_hold_in_most_of_a_few_seeds():
+    for name, off in within(range(12)).items():
+        assert np.mean(off <= 3.0) >= 10 / 12, name
+        assert np.mean(off <= 0.01) <= 6 / 12, name  # and are not simply huge
+
+
+def test_standard_errors_shrink_with_the_noise():
+    loud, low = identify(made(0, 0.1)), identify(made(0, 0.01))
+    ratio = loud.standard_errors['inertia'] / low.standard_errors['inertia']
+    assert ratio == pytest.approx(10.0, rel=0.3)
+
+
+def test_no_motion_is_refused():
+    time = DT * np.arange(100)
+    with pytest.raises(IdentifyError, match='The speed never changes.*Record a torque'):
+        identify(Log(time, np.sin(time), np.zeros(100)))
+
+
+def test_a_torque_that_never_changes_is_refused():
+    time = DT * np.arange(100)
+    with pytest.raises(IdentifyError, match='The torque never changes.*Record steps of torque'):
+        identify(Log(time, np.full(100, 0.3), time))
+
+
+def test_a_current_alone_is_refused():
+    with pytest.raises(IdentifyError, match='torque constant. Give --known torque_scale'):
+        identify(made(0), of_current=True)
+
+
+def test_a_known_torque_constant_makes_torque_of_a_current():
+    log = made(0)
+    amps = Log(log.time, log.torque / 0.09, log.speed)
+    result = identify(amps, of_current=True, known={'torque_scale': 0.09})
+    assert result.values['inertia'] == pytest.approx(TRUE['inertia'], rel=1e-6)
+
+
+def test_one_direction_and_one_speed_are_said():
+    n = 600
+    command = np.where(np.arange(n) < 100, 0.02, 0.5)
+    speed = rollout(MotorParameters(0.02, 0.01), dt=DT, command=command, keep=('speed',))['speed']
+    random = np.random.default_rng(0)
+    noisy = np.append(0.0, speed[0]) + 0.02 * random.normal(size=n + 1)
+    result = identify(Log(DT * np.arange(n + 1), np.append(command, 0.5), noisy))
+    assert {'one_direction', 'scale_fixed', 'no_angle'} <= codes(result)
+    assert result.values['load'] is None
+
+
+def saturated(limit):
+    n = 1500
+    command = np.where(np.arange(n) < 100, 0.1, 1.0)
+    speed = [0.0]
+    for u in command:
+        speed.append(min(speed[-1] + DT / 0.02 * (u - 0.01 * speed[-1]), limit))
+    return Log(DT * np.arange(n + 1), np.append(command, 1.0), np.array(speed))
+
+
+def test_a_speed_that_stops_while_the_torque_goes_on_is_left_out_and_said():
+    result = identify(saturated(20.0))
+    (flag,) = (flag for flag in result.flags if flag.code == 'saturated')
+    assert 'stays at 20 rad/s' in flag.text
+    assert result.values['inertia'] == pytest.approx(0.02, rel=0.02)
+
+
+def test_a_speed_at_which_torque_and_damping_balance_is_not_left_out():
+    n = 2000
+    command = np.where(np.arange(n) < 100, 0.1, 1.0)
+    out = rollout(MotorParameters(0.02, 0.05), dt=DT, command=command, keep=('speed',))
+    speed = np.append(0.0, out['speed'][0])
+    result = identify(Log(DT * np.arange(n + 1), np.append(command, 1.0), speed))
+    assert 'saturated' not in codes(result)
+    assert result.values['damping'] == pytest.approx(0.05, rel=1e-6)
+
+
+def test_commands_beyond_the_torque_limit_are_left_out():
+    result = identify(made(0), torque_limit=0.9)
+    assert 'saturated' in codes(result)
+    assert result.values['inertia'] == pytest.approx(TRUE['inertia'], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'text'),
+    [
+        ({'known': {'mass': 1.0}}, 'known mass must be one of inertia, damping'),
+        ({'guess': {'inertia': 0.0}}, 'guess inertia must be finite and > 0 kg m^2, got 0.0'),
+        ({'known': {'damping': -1.0}}, 'known damping must be finite and >= 0 N m s, got -1.0'),
+        ({'segment': 0.0}, 'segment must be finite and > 0 s, got 0.0'),
+        ({'max_delay': float('nan')}, 'max_delay must be finite and > 0 s, got nan'),
+    ],
+)
+def test_a_bad_argument_is_refused(arguments, text):
+    with pytest.raises(ParameterError) as error:
+        identify(made(0), **arguments)
+    assert str(error.value).startswith(text)
+
+
+def test_time_that_goes_back_is_refused():
+    with pytest.raises(RecordingError, match='time of recording must rise.*in sample 2'):
+        Log([0.0, 1.0, 1.0], [0.0] * 3, [0.0] * 3)
+
+
+def test_columns_are_known_or_named(tmp_path):
+    file = tmp_path / 'a.csv'
+    file.write_text('when,torque_Nm,speed_rad_s\n0,1,2\n0.1,1,3\n')
+    with pytest.raises(RecordingError, match="no column known as time; it has 'when'"):
+        read(file)
+    log = read(file, {'time': 'when'})
+    assert log.speed.tolist() == [2.0, 3.0]
+    with pytest.raises(RecordingError, match="has no column 'w'; it has 'when'"):
+        read(file, {'time': 'when', 'speed': 'w'})
+
+
+def test_a_cut_file_and_a_missing_one_are_told(tmp_path):
+    file = tmp_path / 'a.csv'
+    file.write_text('t_s,torque_Nm,speed_rad_s\n0,1,2\n0.1,1\n')
+    with pytest.raises(RecordingError, match=r'line 3 of .* must have 3 values .* got 2'):
+        read(file)
+    with pytest.raises(RecordingError, match='cannot be read: No such file'):
+        read(tmp_path / 'b.csv')
+
+
+@pytest.fixture(scope='module')
+def recording(tmp_path_factory):
+    log = made(0, 0.02)
+    file = tmp_path_factory.mktemp('log') / 'step.csv'
+    rows = np.column_stack([log.time, log.torque, log.speed])
+    header = 't_s,torque_Nm,speed_rad_s'
+    np.savetxt(file, rows, delimiter=',', header=header, comments='', fmt='%.9g')
+    return file
+
+
+def test_the_program_prints_json_and_writes_what_the_node_takes(recording, tmp_path):
+    yaml = pytest.importorskip('yaml')
+    out, picture = tmp_path / 'rotor.yaml', tmp_path / 'rotor.png'
+    done = run(recording, '--json', '--out', out, '--plot', picture, '--name', 'wheel_1')
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found['inertia'] == pytest.approx(0.02, rel=0.02)
+    assert set(found) >= {'inertia', 'damping', 'coulomb_friction', 'torque_scale',
+                          'command_delay', 'load', 'standard_errors', 'flags'}  # fmt: skip
+    values = yaml.safe_load(out.read_text())['/**']['ros__parameters']
+    flat = {f'wheel_1.{name}': value for name, value in values['wheel_1'].items()}
+    (motor,) = settings({'motors': values['motors'], **flat}).motors
+    assert motor.model.inertia == pytest.approx(found['inertia'], rel=1e-9)
+    assert motor.model.friction.coulomb == pytest.approx(found['coulomb_friction'], rel=1e-9)
+    assert motor.command.delay == round(found['command_delay'] * 1e9)
+    assert picture.read_bytes()[:4] == b'\x89PNG'
+    assert sorted(x.name for x in tmp_path.iterdir()) == ['rotor.png', 'rotor.yaml']
+
+
+def test_the_program_prints_a_table(recording):
+    done = run(recording)
+    assert done.returncode == 0, done.stderr
+    for name in ('inertia', 'correlations', 'scale_fixed', 'rms of the residual'):
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize(
+    ('arguments', 'code', 'text'),
+    [
+        (['nothing.csv'], 1, 'motor_identify: nothing.csv cannot be read: No such file'),
+        (['a.csv', '--known', 'mass=1'], 2, 'must be NAME=VALUE with NAME one of inertia'),
+        (['a.csv', '--max-delay', '-1'], 2, 'must be a number finite and > 0'),
+        (['a.csv', '--torque', 'a', '--current', 'b'], 2, 'give --torque or --current, not both'),
+    ],
+)
+def test_the_program_refuses_in_words(arguments, code, text):
+    done = run(*arguments)
+    assert done.returncode == code
+    assert text in done.stderr
+    assert 'Traceback' not in done.stderr
+
+
+def test_help_has_examples_and_is_quick_to_say_so():
+    done = run('--help', COLUMNS='100')
+    assert done.returncode == 0
+    assert 'motor_identify step_12.csv step_13.csv --out rotor.yaml' in done.stdout
+
+
+@needs_data
+def test_ak109_steps_give_the_published_inertia_and_the_dead_time():
+    logs = [read(DATA / f'ak109_speed_step_{k}.csv') for k in (12, 13)]
+    result = identify(logs)
+    assert 0.0154 <= result.values['inertia'] <= 0.0210
+    assert abs(result.values['command_delay'] - 0.008) < 0.002
+
+
+@needs_data
+def test_ak109_step_11_is_said_to_be_saturated():
+    result = identify(read(DATA / 'ak109_speed_step_11.csv'))
+    (flag,) = (flag for flag in result.flags if flag.code == 'saturated')
+    assert 'stays at 28.34 rad/s' in flag.text
+    assert 0.0154 <= result.values['inertia'] <= 0.0210
+
+
+@needs_data
+def test_the_pendulum_with_its_load_known_has_the_published_inertia():
+    log = read(DATA / 'pendulum_sysid.csv')
+    result = identify(log, known={'load': 0.1022 * 9.81, 'torque_scale': 1.0})
+    assert result.values['inertia'] == pytest.approx(0.06259, rel=0.1)
+
+
+@needs_data
+@pytest.mark.slow
+def test_the_pendulum_alone_is_said_to_tell_only_a_ratio():
+    result = identify(read(DATA / 'pendulum_sysid.csv'))
+    pairs = {flag.parameters for flag in result.flags if flag.code == 'correlated'}
+    assert ('inertia', 'load') in pairs
+
+
+@needs_data
+@pytest.mark.slow
+def test_the_second_arm_rides_on_the_first():
+    log = read(DATA / 'double_pendulum_A_00.csv', motor='2')
+    assert log.mount_rate is not None
+    result = identify(log, mount_arm=0.3)
+    off = abs(result.values['inertia'] - 0.0239) / result.standard_errors['inertia']
+    assert off < 3.0
