@@ -49,9 +49,9 @@ setup(
             f'motor_table = {NAME}.table:run',
             f'motor_check = {NAME}.check.command:run',
             f'motor_replay = {NAME}.offline.replay_command:run',
-            f'motor_identify = {NAME}.offline.identify.command:run',
+            f'motor_identify = {NAME}.offline.identifying.command:run',
             f'motor_sweep = {NAME}.offline.sweeping.command:run',
-            f'motor_report = {NAME}.offline.report.command:run',
+            f'motor_report = {NAME}.offline.reporting.command:run',
         ],
     },
 )

@@ -15,14 +15,14 @@ from identify_coverage import DT, far, made, TRUE, within
 from mime_motor_ros.axial import Friction
 from mime_motor_ros.errors import ParameterError
 from mime_motor_ros.model import MotorParameters
-from mime_motor_ros.offline.identify import identify, IdentifyError, Log, read, RecordingError
-from mime_motor_ros.offline.identify.rolling import signals, torque
+from mime_motor_ros.offline.identifying import identify, IdentifyError, Log, read, RecordingError
+from mime_motor_ros.offline.identifying.rolling import signals, torque
 from mime_motor_ros.rollout import rollout
 from mime_motor_ros.settings import settings
 
 DATA = Path(__file__).resolve().parents[2] / 'shared' / 'data'
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason='needs the folder of recordings')
-COMMAND = [sys.executable, '-m', 'mime_motor_ros.offline.identify.command']
+COMMAND = [sys.executable, '-m', 'mime_motor_ros.offline.identifying.command']
 
 
 def run(*args, **variables):

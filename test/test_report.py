@@ -18,10 +18,10 @@ pytest.importorskip('matplotlib', reason='needs the package matplotlib')
 
 from mime_motor_ros.offline import replay_command  # noqa: E402
 from mime_motor_ros.offline.recording import Recording  # noqa: E402
-from mime_motor_ros.offline.report import command, report  # noqa: E402
-from mime_motor_ros.offline.report.bag import nodes  # noqa: E402
-from mime_motor_ros.offline.report.style import quantity  # noqa: E402
-from mime_motor_ros.offline.report.traces import (  # noqa: E402
+from mime_motor_ros.offline.reporting import command, report  # noqa: E402
+from mime_motor_ros.offline.reporting.bag import nodes  # noqa: E402
+from mime_motor_ros.offline.reporting.style import quantity  # noqa: E402
+from mime_motor_ros.offline.reporting.traces import (  # noqa: E402
     band,
     BUCKETS,
     HELD,
@@ -512,7 +512,7 @@ def test_it_ends_at_once_when_asked_to_and_leaves_nothing(made, tmp_path):
     lines = ''.join(f'{k * 1_000_000},{k % 100}\n' for k in range(400_000))
     path.write_text(HEAD + lines)
     process = subprocess.Popen(
-        [sys.executable, '-m', 'mime_motor_ros.offline.report.command', str(path), '--out', 'o'],
+        [sys.executable, '-m', 'mime_motor_ros.offline.reporting.command', str(path), '--out', 'o'],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
     )
@@ -537,7 +537,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / 'shared' / 'data'
 PROGRAMS = {
     'motor_replay': 'mime_motor_ros.offline.replay_command',
-    'motor_report': 'mime_motor_ros.offline.report.command',
+    'motor_report': 'mime_motor_ros.offline.reporting.command',
 }
 
 

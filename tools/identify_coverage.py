@@ -14,7 +14,7 @@ import sys
 
 from mime_motor_ros.axial import Friction
 from mime_motor_ros.model import MotorParameters
-from mime_motor_ros.offline.identify import identify, Log
+from mime_motor_ros.offline.identifying import identify, Log
 from mime_motor_ros.rollout import rollout
 from mime_motor_ros.stopping import leave, Stop
 import numpy as np

@@ -15,7 +15,7 @@ from control_msgs.msg import DynamicJointState  # noqa: E402
 from geometry_msgs.msg import Vector3Stamped  # noqa: E402
 from mime_motor_ros.node import message_class  # noqa: E402
 from mime_motor_ros.offline.bag import Types  # noqa: E402
-from mime_motor_ros.offline.report import report  # noqa: E402
+from mime_motor_ros.offline.reporting import report  # noqa: E402
 import numpy as np  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402

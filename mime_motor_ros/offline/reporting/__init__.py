@@ -1,7 +1,7 @@
 """
 Of a replay or a live recording one page to read and to print.
 
-    from mime_motor_ros.offline.report import report
+    from mime_motor_ros.offline import report
 
     made = report('recording')
     made.peaks['wheel.spin_rad_s'].size
