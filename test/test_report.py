@@ -34,6 +34,7 @@ from test_recording import header, imu, ros, START_NS, write  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures('restored_signals')
 
+COMMAND = 'mime_motor_ros.offline.reporting.command'
 TURN = 2.0  # rad/s, of the mount about the x axis of the world
 J, SPIN = 2e-4, 150.0
 PARAMETERS = """
@@ -512,7 +513,7 @@ def test_it_ends_at_once_when_asked_to_and_leaves_nothing(made, tmp_path):
     lines = ''.join(f'{k * 1_000_000},{k % 100}\n' for k in range(400_000))
     path.write_text(HEAD + lines)
     process = subprocess.Popen(
-        [sys.executable, '-m', 'mime_motor_ros.offline.reporting.command', str(path), '--out', 'o'],
+        [sys.executable, '-m', COMMAND, str(path), '--out', 'o'],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
     )
@@ -537,7 +538,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / 'shared' / 'data'
 PROGRAMS = {
     'motor_replay': 'mime_motor_ros.offline.replay_command',
-    'motor_report': 'mime_motor_ros.offline.reporting.command',
+    'motor_report': COMMAND,
 }
 
 
