@@ -219,6 +219,43 @@ def test_columns_are_known_or_named(tmp_path):
         read(file, {'time': 'when', 'speed': 'w'})
 
 
+def test_a_bag_of_the_node_gives_the_motor_that_made_it(tmp_path):
+    from mime_motor_ros.offline.replay_command import main
+
+    time = DT * np.arange(1000)
+    torque = np.repeat(np.random.default_rng(1).uniform(-0.1, 0.1, 25), 40)
+    rows = np.column_stack([time, torque, 0 * time, 0 * time, np.sin(9.0 * time), 1.0 + 0 * time])
+    header = 't_s,command,wx_rad_s,wy_rad_s,wz_rad_s,mount_qw'
+    pose = ('mount_x_m', 'mount_y_m', 'mount_z_m', 'mount_qx', 'mount_qy', 'mount_qz')
+    rows = np.column_stack([rows, np.zeros((1000, 6))])
+    log, bag = tmp_path / 'log.csv', tmp_path / 'bag'
+    np.savetxt(log, rows, '%.17g', ',', header=','.join((header, *pose)), comments='')
+    wheel = {'inertia': 2e-3, 'damping': 4e-3}
+    made = [f'wheel.{name}:={value}' for name, value in wheel.items()]
+    options = ['--out', str(bag), *(x for one in made for x in ('-p', one)), '--quiet']
+    assert main([str(log), *options, '-p', 'wheel.placement.xyz:=[0.0, 0.0, 0.0]']) == 0
+    for motor in ('', 'wheel', 'wheel_joint'):
+        read_again = read(bag, motor=motor)
+    at = np.rint((read_again.time + DT) / DT).astype(int)
+    turning = np.abs(read_again.mount_rate) > 0.0
+    assert turning.sum() > 900
+    np.testing.assert_allclose(read_again.mount_rate[:-1], np.sin(9.0 * DT * at)[:-1], atol=0.03)
+    result = identify(read_again, known={'command_delay': 0.0})
+    for name, value in wheel.items():
+        assert result.values[name] == pytest.approx(value, rel=1e-4)
+    with pytest.raises(RecordingError, match="one of wheel_joint, got 'arm'"):
+        read(bag, motor='arm')
+    with pytest.raises(RecordingError, match='has no topic /nope'):
+        read(bag, topic='/nope')
+
+
+def test_stamps_in_nanoseconds_keep_their_last_digit(tmp_path):
+    file = tmp_path / 'a.csv'
+    now = 1_700_000_000_000_000_001
+    file.write_text(f'stamp_ns,torque_Nm,speed_rad_s\n{now},1,2\n{now + 1000001},1,3\n')
+    assert read(file).time.tolist() == [0.0, 1000001 * 1e-9]
+
+
 def test_a_cut_file_and_a_missing_one_are_told(tmp_path):
     file = tmp_path / 'a.csv'
     file.write_text('t_s,torque_Nm,speed_rad_s\n0,1,2\n0.1,1\n')

@@ -34,6 +34,7 @@ examples:
   motor_identify pendulum.csv --known load=1.0026 --guess inertia=0.05
   motor_identify arms.csv --motor 2 --mount-arm 0.3
   motor_identify log.csv --time t --current i_q --speed w --known torque_scale=0.091
+  motor_identify recorded_live --motor wheel
   motor_identify step.csv --json | jq .inertia
 
 parameters:  inertia [kg m^2], damping [N m s], coulomb_friction [N m], torque_scale [1] (with
@@ -73,7 +74,10 @@ def parser() -> argparse.ArgumentParser:
     positive = number('finite and > 0', lambda x: 0.0 < x < math.inf)
     any_number = number('that is finite', math.isfinite)
     options.add_argument(
-        'recordings', nargs='+', metavar='RECORDING', help='CSV with a header; all of one motor'
+        'recordings',
+        nargs='+',
+        metavar='RECORDING',
+        help='CSV with a header, or rosbag2 with JointState; all of one motor',
     )
     options.add_argument('--known', type=pair, action='append', default=[], metavar='NAME=VALUE',
                          help='a parameter that is not searched for')  # fmt: skip
@@ -87,6 +91,7 @@ def parser() -> argparse.ArgumentParser:
             help=f'column of the {what.get(name, name.replace("_", " "))}',
         )
     options.add_argument('--motor', default='', help='number or name of it, where a file has many')
+    options.add_argument('--topic', default='', help='of JointState, where a rosbag2 has several')
     options.add_argument('--max-delay', type=positive, default=0.05, metavar='S',
                          help='longest command delay that is tried [s] (0.05)')  # fmt: skip
     options.add_argument('--segment', type=positive, metavar='S',
@@ -132,7 +137,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
     try:
         made = identify(
-            [read(path, given, options.motor) for path in options.recordings],
+            [read(path, given, options.motor, options.topic) for path in options.recordings],
             known=known,
             guess=dict(options.guess),
             max_delay=options.max_delay,

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MotorError
+from ..recording import RecordingError
 
 Array = NDArray[np.float64]
+NANOSECONDS = 'stamp_ns'
 COLUMNS: dict[str, tuple[str, ...]] = {
     'time': ('t_s', 'time_s', 'time', 't', 'stamp_ns'),
     'torque': ('torque_Nm', 'torque_cmd_Nm', 'tau_meas{motor}_Nm', '{name}.torque_n_m',
@@ -30,10 +31,6 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     'mount_angle': ('pos{below}_rad', 'mount_angle_rad'),
 }  # fmt: skip
 """By quantity the names known, the first that a file has is taken; motor: --motor, a number."""
-
-
-class RecordingError(MotorError):
-    """A recording of a motor cannot be read, or is none; the text says what to do."""
 
 
 @dataclass(frozen=True)
@@ -103,18 +100,25 @@ class Log:
         return len(self.time)
 
 
-def read(path: str | Path, columns: Mapping[str, str] | None = None, motor: str = '') -> Log:
+def read(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    motor: str = '',
+    topic: str = '',
+) -> Log:
     """
-    Read a CSV with a header line.
+    Read a CSV with a header line, or a rosbag2 recording with JointState in it.
 
     Parameters
     ----------
     path
-        Of the file.
+        Of the file or folder.
     columns
         Names of its columns by quantity (keys of COLUMNS, or `current`); others are looked for.
     motor
-        Number or name of the motor, where a file has several.
+        Number or name of the motor, where a file has several; of a recording, that of the joint.
+    topic
+        Of JointState, where a recording has several.
 
     Raises
     ------
@@ -122,6 +126,10 @@ def read(path: str | Path, columns: Mapping[str, str] | None = None, motor: str 
         If it cannot be read, or a column is missing or no number.
 
     """
+    from .bags import is_bag, read_bag
+
+    if is_bag(Path(path)):
+        return read_bag(Path(path), topic, motor)
     given = dict(columns or {})
     header, table = _csv(Path(path))
     chosen: dict[str, str] = {}
@@ -143,8 +151,8 @@ def read(path: str | Path, columns: Mapping[str, str] | None = None, motor: str 
                 'of several with --motor.'
             )
     values: dict[str, Any] = {q: table[:, header.index(name)] for q, name in chosen.items()}
-    if chosen['time'].endswith('_ns'):
-        values['time'] = (values['time'] - values['time'][0]) * 1e-9
+    if chosen['time'] == NANOSECONDS:
+        values['time'] = values['time'] * 1e-9
     own = chosen['torque'].endswith('.torque_n_m')
     return Log(name=Path(path).name, at_end=own, **values)
 
@@ -163,10 +171,12 @@ def _known(known: Sequence[str], header: Sequence[str], motor: str) -> str:
 
 def _csv(path: Path) -> tuple[list[str], Array]:
     try:
-        with path.open(newline='', encoding='utf-8') as file:
+        with path.open(newline='', encoding='utf-8-sig') as file:
             rows = csv.reader(file)
             header = [name.strip() for name in next(rows, [])]
             table = []
+            stamp = header.index(NANOSECONDS) if NANOSECONDS in header else -1
+            first = 0
             for row in rows:
                 if not row:
                     continue
@@ -175,7 +185,11 @@ def _csv(path: Path) -> tuple[list[str], Array]:
                         f'line {rows.line_num} of {path} must have {len(header)} values as the '
                         f'header, got {len(row)}. Is the file cut short?'
                     )
-                table.append([_number(x) for x in row])
+                numbers = [_number(x) for x in row]
+                if stamp >= 0 and row[stamp].strip().isdecimal():  # a float is exact to 256 ns
+                    first = first or int(row[stamp])
+                    numbers[stamp] = float(int(row[stamp]) - first)
+                table.append(numbers)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, 'strerror', None) or error
         raise RecordingError(f'{path} cannot be read: {reason}.') from None

@@ -16,7 +16,8 @@ import numpy as np
 from ...axial import Friction
 from ...model import MotorParameters, MotorState
 from ...rollout import rollout
-from .logs import Array, Log, RecordingError
+from ..recording import RecordingError
+from .logs import Array, Log
 
 G = 9.80665
 NAMES = (
