@@ -45,7 +45,8 @@ def read_bag(path: Path, topic: str = '', joint: str = '') -> Log:
     recording = Recording(path)
     topic = topic or _topic(recording)
     recording.check(topic)
-    rows: list[tuple[int, float, float, float]] = []
+    stamps: list[int] = []
+    rows: list[list[float]] = []
     names: set[str] = set()
     for record in recording.records((topic,)):
         message = record.message
@@ -57,12 +58,12 @@ def read_bag(path: Path, topic: str = '', joint: str = '') -> Log:
             i = list(message.name).index(found[0])
             lists = (message.position, message.velocity, message.effort)
             values = [float(x[i]) if i < len(x) else np.nan for x in lists]
-            rows.append((stamp_of(message.header) or record.received_ns, *values))
+            stamps.append(stamp_of(message.header) or record.received_ns)
+            rows.append(values)
     if not rows:
         rule = f'the name of a joint on {topic}, one of {", ".join(sorted(names)) or "none"}'
         raise RecordingError(f'--motor must be {rule}, got {joint!r}.')
-    stamps = [row[0] for row in rows]
-    motion = np.array([row[1:] for row in rows])
+    motion = np.array(rows)
     what: dict[str, Any] = {
         name: None if np.isnan(motion[:, k]).all() else motion[:, k]
         for k, name in enumerate(('position', 'speed', 'torque'))
