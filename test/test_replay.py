@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
+from bench_replay import make, replayed  # noqa: E402
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Transform  # noqa: E402
 from mime_motor_ros.model import advance, MotorParameters, MotorState, StepInputs  # noqa: E402
 from mime_motor_ros.offline import (
@@ -27,7 +28,6 @@ from mime_motor_ros.offline.recording import Recording  # noqa: E402
 from mime_motor_ros.offline.table import columns, row  # noqa: E402
 from mime_motor_ros.settings import settings  # noqa: E402
 import numpy as np  # noqa: E402
-from replay_bench import make, replayed  # noqa: E402
 from rosbags import rosbag2, typesys  # noqa: E402
 from test_recording import imu, ros, START_NS, tf, write  # noqa: E402
 

@@ -1,11 +1,14 @@
 """
 Measure what the motor costs, beside what else there is, and print it as one table.
 
-    python tools/bench.py [--seconds 10] [--rounds 3] [--json FILE] [--habits]
+    python tools/bench.py [--seconds 10] [--rounds 3] [--json FILE] [--recording FOLDER] [--hour]
+                          [--habits]
 
 One step: ``advance`` with all outputs, against MuJoCo's ``mj_step`` of the same rig, called from
 Python; and a step of a session whose motor has no drive and no sensors, against one that cannot
-have them. Many steps in one call: see bench_rollout.py. The loop: the motor node at 1 kHz,
+have them. Many steps in one call: see bench_rollout.py. Recordings: how fast one is replayed, and
+the memory that a long one takes, a minute or with ``--hour`` an hour of 1 kHz. The loop: the
+motor node at 1 kHz,
 against an ordinary rclpy node (plain_node.py) with the same step and topics. This process sends
 both an IMU at 1 kHz and /tf at 100 Hz and reads every topic they publish. The node has one core,
 this process the other. A third run is the motor node with more around it: 20 requests a second
@@ -34,6 +37,7 @@ import tempfile
 import time
 from typing import Any, NamedTuple
 
+import bench_replay
 import bench_rollout
 from demo import die_with_the_parent, prepare_environment
 from mime_motor_ros.compiling import numba
@@ -211,6 +215,29 @@ def time_rollouts() -> Rolled:
     if numba() is None:
         raise BenchError('numba is not installed; run: make bench')
     return bench_rollout.time_rollouts(RIG)
+
+
+class Replays(NamedTuple):
+    """What replaying costs."""
+
+    name: str
+    speed: float
+    """Of a recording, times real time, with a table made of it."""
+    seconds: float
+    """Of a long one at 1 kHz [s]."""
+    peak: float
+    """The most memory that took, with a bag and a table made of it [MB]."""
+
+
+def time_replays(recording: Path | None, seconds: float) -> Replays:
+    """Return how fast recordings are replayed, and with how much memory."""
+    try:
+        name = recording.name if recording else 'a recording at 1 kHz'
+        return Replays(
+            name, bench_replay.speed(recording), seconds, bench_replay.memory(seconds).peak
+        )
+    except (MotorError, RuntimeError, OSError) as error:
+        raise BenchError(str(error)) from None
 
 
 # --- the loop ---------------------------------------------------------------------------------
@@ -527,7 +554,7 @@ def summary(runs: list[Run], node: str) -> Loop:
 
 
 def judge(
-    steps: dict[str, float], rolled: Rolled, motor: Loop, plain: Loop, busy: Loop
+    steps: dict[str, float], rolled: Rolled, replays: Replays, motor: Loop, plain: Loop, busy: Loop
 ) -> list[tuple[str, str, bool]]:
     """Return what has a target: which, how it came out, and whether it is reached."""
     slowest = max(steps['symmetric'], steps['asymmetric'])
@@ -542,6 +569,11 @@ def judge(
             steps['unused'] <= UNUSED_TARGET,
         ),
         ('rollout', f'{many:.0f} ns a motor-step, at most {most:g} ns', many <= most),
+        (
+            'memory of a replay',
+            f'{replays.peak:.0f} MB, at most {bench_replay.MEMORY_TARGET:g} MB',
+            replays.peak <= bench_replay.MEMORY_TARGET,
+        ),
         ('steps', f'{motor.made:.2f} % of at least {MADE_TARGET:g} %', motor.made >= MADE_TARGET),
         ('CPU', f'{ratio:.2f} of the plain node, at most {CPU_TARGET:g}', ratio <= CPU_TARGET),
         (
@@ -552,7 +584,9 @@ def judge(
     ]
 
 
-def table(steps: dict[str, float], rolled: Rolled, motor: Loop, plain: Loop, busy: Loop) -> Table:
+def table(
+    steps: dict[str, float], rolled: Rolled, replays: Replays, motor: Loop, plain: Loop, busy: Loop
+) -> Table:
     """Return all figures as a table."""
     shown = Table('', 'motor', 'compared with', 'ratio', 'target', title='Bench (medians)')
 
@@ -578,6 +612,11 @@ def table(steps: dict[str, float], rolled: Rolled, motor: Loop, plain: Loop, bus
             row(name, '{:.0f}', rolled[f'rollout {count}'] or 0.0, theirs or nan, target)
     name = 'rollout, mount_wrench too (ns)'
     row(name, '{:.0f}', rolled['rollout 1000 wrench'] or 0.0, rolled['rollout 1000'] or nan)
+    shown.add_section()
+    name = f'replay of {replays.name} (times real time)'
+    shown.add_row(name, f'{replays.speed:.1f}', '', '', '')
+    name = f'memory of a replay of {replays.seconds:g} s at 1 kHz (MB)'
+    shown.add_row(name, f'{replays.peak:.0f}', '', '', f'<= {bench_replay.MEMORY_TARGET:g}')
     shown.add_section()
     row('steps made of those due (%)', '{:.2f}', motor.made, plain.made, f'>= {MADE_TARGET:g}')
     row('steps received here (%)', '{:.2f}', motor.received, plain.received)
@@ -628,6 +667,10 @@ def main() -> int:
         help='runs of each node (default 3)',
     )
     parser.add_argument('--json', type=Path, help='write the raw numbers to this file')
+    parser.add_argument('--recording', type=Path, help='to replay, instead of one made here')
+    parser.add_argument(
+        '--hour', action='store_true', help='memory of an hour replayed, not of a minute'
+    )
     parser.add_argument(
         '--habits', action='store_true', help='compare the habits of a real-time loop instead'
     )
@@ -648,6 +691,8 @@ def main() -> int:
     try:
         steps = {} if options.habits else time_steps()
         rolled = {} if options.habits else time_rollouts()
+        long = 3600.0 if options.hour else 60.0
+        replays = None if options.habits else time_replays(options.recording, long)
         runs = run_loops(options.seconds, options.rounds, contestants)
     except BenchError as error:
         print(f'bench: {error}', file=sys.stderr)
@@ -657,16 +702,16 @@ def main() -> int:
     if options.json is not None:
         raw = {'steps_us': steps, 'rollouts_ns': rolled, 'runs': [run._asdict() for run in runs]}
         options.json.write_text(json.dumps(raw) + '\n')
-    if options.habits:
+    if replays is None:
         Console().print(habits_table(runs))
         return 0
     motor, plain, busy = (summary(runs, name) for name in NODES)
-    Console().print(table(steps, rolled, motor, plain, busy))
+    Console().print(table(steps, rolled, replays, motor, plain, busy))
     print('One step is compared with mj_step of MuJoCo; the node with a plain rclpy timer node.')
     print('Rollouts: ns of one core for a step of a motor, with angle and spin kept, against')
     print("mujoco.rollout and Basilisk's wheel; 1000 with mount_wrench against 1000 without.")
     print(f'Lateness: from the end of a step to its first message sent, at {RATE} steps/s.')
-    judged = judge(steps, rolled, motor, plain, busy)
+    judged = judge(steps, rolled, replays, motor, plain, busy)
     missed = [(name, text) for name, text, reached in judged if not reached]
     for name, text in missed:
         print(f'missed: {name}: {text}')

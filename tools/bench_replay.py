@@ -1,15 +1,12 @@
 """
 What replaying costs: times real time of a recording, and the memory of a long one.
 
-    python tools/replay_bench.py RECORDING [--hour]
-
-The long one is made here: an IMU at 1 kHz and the pose of its mount at 100 Hz, a minute of it, or
-an hour. Each figure is of a process of its own, ``motor_replay`` with all its outputs.
+Recordings are made here, where none is given: an IMU at 1 kHz and the pose of its mount at 100 Hz.
+Each figure is of a process of its own, ``motor_replay`` with its outputs.
 """
 
 from __future__ import annotations
 
-import argparse
 from math import cos, sin
 import os
 from pathlib import Path
@@ -80,6 +77,10 @@ def replayed(recording: str | Path, *options: str) -> Cost:
     return Cost(time.monotonic() - began, usage.ru_maxrss / 1024)
 
 
+MEMORY_TARGET = 500.0
+"""[MB], however long a recording is."""
+
+
 def memory(seconds: float) -> Cost:
     """Return what replaying so long a recording costs, with a bag and a table made of it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -88,30 +89,11 @@ def memory(seconds: float) -> Cost:
         return replayed(made, *outputs)
 
 
-def speed(recording: str | Path) -> float:
+def speed(recording: str | Path | None = None, seconds: float = 20.0) -> float:
     """Return how many times real time a recording is replayed with a table made of it."""
     from mime_motor_ros.offline.recording import Recording
 
     with tempfile.TemporaryDirectory() as folder:
+        recording = recording or make(Path(folder) / 'made', seconds)
         cost = replayed(recording, '--parquet', f'{folder}/steps.parquet')
-    return Recording(recording).seconds / cost.seconds
-
-
-def main() -> int:
-    """Measure, and print a line for each figure."""
-    options = argparse.ArgumentParser(prog='replay_bench.py')
-    options.add_argument('recording', help='a rosbag2 folder')
-    options.add_argument('--hour', action='store_true', help='an hour instead of a minute')
-    chosen = options.parse_args()
-    print(f'replay of {chosen.recording}: {speed(chosen.recording):.1f} times real time')
-    seconds = 3600.0 if chosen.hour else 60.0
-    cost = memory(seconds)
-    print(
-        f'{seconds:g} s at 1 kHz with a bag and a table: {cost.peak:.0f} MB at the most, '
-        f'{seconds / cost.seconds:.1f} times real time'
-    )
-    return 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+        return Recording(recording).seconds / cost.seconds
