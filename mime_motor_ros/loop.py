@@ -186,7 +186,7 @@ def _step(
 def _counted(
     sums: Exchange, model: Any, old: float, drive_spin: float, step: Step, dt: float
 ) -> Exchange:
-    work, heat, gain = exchanged(model.inertia, model.gear, old, drive_spin, step, dt)
+    work, heat, gain = exchanged(model, old, drive_spin, step, dt)
     return Exchange(sums.work + work, sums.dissipated + heat, sums.stored + gain)
 
 
