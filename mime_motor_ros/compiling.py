@@ -19,10 +19,19 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from . import axial, drive, imbalance, model, sensing, vector, winding
+from . import axial, drive, energy, imbalance, model, sensing, vector, winding
 
-MODULES: tuple[ModuleType, ...] = (vector, axial, imbalance, model, winding, drive, sensing)
-INLINE = (model.advanced, model._turn, axial.turn, axial._turned)
+MODULES: tuple[ModuleType, ...] = (
+    vector,
+    axial,
+    imbalance,
+    model,
+    energy,
+    winding,
+    drive,
+    sensing,
+)
+INLINE = (model.advanced, model._turn, axial.turn, axial._turned, energy.exchanged)
 """Where they are called, what nobody keeps of their results is not computed."""
 SAID = 'Compiling for this kind of motor, a few seconds; what it gives is kept on disk.'
 

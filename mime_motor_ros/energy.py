@@ -6,7 +6,38 @@ Exact for the scheme, so a residual is a fault.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from .model import MotorParameters, MotorState, Step
+
+
+class Exchange(NamedTuple):
+    """Energy of one step, or sums of it [J]: work = dissipated + stored."""
+
+    work: float = 0.0
+    dissipated: float = 0.0
+    stored: float = 0.0
+
+
+def exchanged(
+    parameters: MotorParameters, old: float, drive_spin: float | None, step: Step, dt: float
+) -> tuple[float, float, float]:
+    """Return work, heat and gain [J] of a step; ``Energy`` says of what they are made."""
+    new, relative = step.state.spin, step.relative_speed
+    mean, drag = 0.5 * (old + new), -step.friction_torque
+    driven = step.torque + step.load_torque + step.asymmetry_torque
+    work = dt * (driven * mean - drag * (mean - relative))
+    heat = dt * drag * relative
+    gain = parameters.inertia * mean * (new - old)
+    if drive_spin is not None:
+        n, J_m = parameters.gear
+        if J_m:
+            # The drive's rotor stores too, and the casing of the gear does work on both.
+            momentum = J_m * (step.drive_spin - drive_spin)
+            both = 0.5 * (step.drive_spin + drive_spin)
+            work += momentum * (both - n * mean)
+            gain += momentum * both
+    return work, heat, gain
 
 
 class Energy:
@@ -41,23 +72,13 @@ class Energy:
         drive_spin: float | None = None,
     ) -> None:
         """Count one step; ``drive_spin`` is that of the drive's own rotor before it [rad/s]."""
-        old, new, relative = before.spin, step.state.spin, step.relative_speed
-        mean, drag = 0.5 * (old + new), -step.friction_torque
-        driven = step.torque + step.load_torque + step.asymmetry_torque
-        work = dt * (driven * mean - drag * (mean - relative))
-        heat = dt * drag * relative
-        gain = parameters.inertia * mean * (new - old)
-        if drive_spin is not None:
-            n, J_m = parameters.gear
-            # The drive's rotor stores too, and the casing of the gear does work on both.
-            momentum = J_m * (step.drive_spin - drive_spin)
-            both = 0.5 * (step.drive_spin + drive_spin)
-            work += momentum * (both - n * mean)
-            gain += momentum * both
+        work, heat, gain = exchanged(parameters, before.spin, drive_spin, step, dt)
         self.work += work
         self.dissipated += heat
         self.stored += gain
-        self.turned_over += abs(work) + heat + abs(gain)
+        self.turned_over += (
+            (work if work > 0.0 else -work) + heat + (gain if gain > 0.0 else -gain)
+        )
 
     @property
     def residual(self) -> float:

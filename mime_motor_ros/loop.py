@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from .axial import Law
 from .drive import after, DriveState, OFF, Setpoint, wanted
+from .energy import Exchange, exchanged
 from .model import advanced, MotorState, Pose, Step, StepInputs, Wrench
 from .sensing import Reading, sample
 from .vector import add, dot, multiply, normalized, rotate, scale, Vector
@@ -24,6 +25,8 @@ class State(NamedTuple):
     reading: Reading = Reading()
     drive_spin: float = nan
     """Of the drive's own rotor behind a gear [rad/s]; NaN: as geared."""
+    energy: Exchange = Exchange()
+    """Sums since the rollout began that counted first; counted where one of them is kept."""
 
 
 class Given(NamedTuple):
@@ -55,6 +58,9 @@ class Kept(NamedTuple):
     measured_position: Any
     measured_speed: Any
     measured_torque: Any
+    work: Any
+    dissipated: Any
+    stored: Any
 
 
 class Vectors(NamedTuple):
@@ -85,9 +91,10 @@ def run(
     Without a ``drive`` a command is the torque, and (6) all there is about the axis; ``is_free``
     says of one with a drive that a command is the torque nevertheless.
     """
-    motor, drove, reading, drive_spin = state
+    motor, drove, reading, drive_spin, energy = state
     dts, poses, rates, loads, commands, moment, phase = given
     a, b, c, d = _stride(dts, 1), _stride(poses, 7), _stride(rates, 3), _stride(loads, 12)
+    counts = len(kept.work) + len(kept.dissipated) + len(kept.stored) > 0
     for i in range(len(commands)):
         dt, command = dts[a * i], commands[i]
         k = b * i
@@ -111,18 +118,20 @@ def run(
             )
             T_r = add(T_r, scale(-moment * sin(motor.angle - phase), e_W))
         stator, rotor = Wrench(F_s, T_s), Wrench(F_r, T_r)
-        step, drove, drive_spin = _step(
+        step, drove, turned, drive_spin = _step(
             model, Q_S, imbalance, drive, is_free, motor, drove, drive_spin,
             pose, rate, command, stator, rotor, dt,
         )  # fmt: skip
+        if counts:
+            energy = _counted(energy, model, motor.spin, turned, step, dt)
         motor = step.state
         if sensors is not None:
             reading = sample(sensors, reading, motor.angle, step.relative_speed, step.torque, dt)
         if i % every == 0:
-            _keep(kept, i // every, step, drove, reading)
+            _keep(kept, i // every, step, drove, reading, energy)
             if vectors is not None:
                 _keep_vectors(vectors, i // every, step)
-    return State(motor, drove, reading, drive_spin)
+    return State(motor, drove, reading, drive_spin, energy)
 
 
 def _stride(rows: Any, width: int) -> int:
@@ -144,12 +153,13 @@ def _step(
     stator: Wrench,
     rotor: Wrench,
     dt: float,
-) -> tuple[Step, DriveState, float]:
-    """Take one step; return it, the state of the drive and the spin of the drive's own rotor."""
+) -> tuple[Step, DriveState, float, float]:
+    """Take one step; return it, the drive, and the spin of the drive's rotor before and after."""
     torque = 0.0 if isnan(command) else command
     if drive is None:
         inputs = StepInputs(pose, rate, torque, stator, rotor, None, None)
-        return advanced(model, Q_S, imbalance, None, motor, inputs, dt), drove, drive_spin
+        step = advanced(model, Q_S, imbalance, None, motor, inputs, dt)
+        return step, drove, drive_spin, drive_spin
     made = OFF
     law = Law(torque, 0.0, -inf, inf, inf)
     if not is_free:
@@ -164,16 +174,25 @@ def _step(
             made = wanted(drive, drove, setpoint, motor.angle, speed, dt)
         law = made.bounded
     inputs = StepInputs(pose, rate, 0.0, stator, rotor, law, drive_spin)
-    step = advanced(model, Q_S, imbalance, law, motor, inputs, dt)
+    before, step = drive_spin, advanced(model, Q_S, imbalance, law, motor, inputs, dt)
     if not is_free:
         drove = after(
             drive, drove, made, step.torque, step.state.angle, step.relative_speed, dt, False
         )
         drive_spin = step.drive_spin
-    return step, drove, drive_spin
+    return step, drove, before, drive_spin
 
 
-def _keep(kept: Kept, k: int, step: Step, drove: DriveState, reading: Reading) -> None:
+def _counted(
+    sums: Exchange, model: Any, old: float, drive_spin: float, step: Step, dt: float
+) -> Exchange:
+    work, heat, gain = exchanged(model, old, drive_spin, step, dt)
+    return Exchange(sums.work + work, sums.dissipated + heat, sums.stored + gain)
+
+
+def _keep(
+    kept: Kept, k: int, step: Step, drove: DriveState, reading: Reading, energy: Exchange
+) -> None:
     if len(kept.angle):
         kept.angle[k] = step.state.angle
     if len(kept.spin):
@@ -201,6 +220,12 @@ def _keep(kept: Kept, k: int, step: Step, drove: DriveState, reading: Reading) -
         kept.measured_speed[k] = speed
     if len(kept.measured_torque):
         kept.measured_torque[k] = torque
+    if len(kept.work):
+        kept.work[k] = energy.work
+    if len(kept.dissipated):
+        kept.dissipated[k] = energy.dissipated
+    if len(kept.stored):
+        kept.stored[k] = energy.stored
 
 
 def _keep_vectors(vectors: Vectors, k: int, step: Step) -> None:
@@ -222,4 +247,4 @@ def _put(rows: Any, start: int, values: tuple[float, ...]) -> None:
         rows[start + j] = values[j]
 
 
-HELPERS = (_stride, _step, _keep, _keep_vectors, _put)
+HELPERS = (_stride, _step, _counted, _keep, _keep_vectors, _put)

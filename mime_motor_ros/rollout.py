@@ -124,9 +124,10 @@ def rollout(
         against the stator, spin [rad/s]; torque of the drive, friction_torque and load_torque on
         the rotor [N m]; current [A], voltage [V], temperature [deg C]; limits (`Active`, whole
         numbers); measured_position [rad], measured_speed [rad/s], measured_torque [N m], NaN
-        where there is no sensor. Of shape (M, K, 3) momentum [N m s]; of shape (M, K, 6)
-        reaction and mount_wrench, force and torque about the mount's origin; of shape (M, K, 7)
-        rotor, its pose; all in world axes.
+        where there is no sensor; work, dissipated and stored [J], the sums of `Energy` since the
+        rollout began, or those of ``initial`` and on. Of shape (M, K, 3) momentum [N m s]; of
+        shape (M, K, 6) reaction and mount_wrench, force and torque about the mount's origin; of
+        shape (M, K, 7) rotor, its pose; all in world axes.
 
     Raises
     ------

@@ -12,6 +12,7 @@ import sys
 from mime_motor_ros.axial import Friction, Gear
 from mime_motor_ros.compiling import SAID
 from mime_motor_ros.drive import after, Armature, at_rest, Drive, Gains, MODES, Setpoint, wanted
+from mime_motor_ros.energy import Energy, Exchange
 from mime_motor_ros.errors import MotorError, ParameterError
 from mime_motor_ros.imbalance import Imbalance
 from mime_motor_ros.model import advance, MotorParameters, MotorState, Pose, StepInputs, Wrench
@@ -53,7 +54,7 @@ def one_by_one(motor, dt, command, mount, rates, loads, start=None):
     """Return the steps of a motor as a session takes them: step, drive and reading."""
     model, drive, sensors = motor
     state, drove, reading = start or MotorState(), at_rest(drive), Reading()
-    drive_spin, made = None, []
+    drive_spin, made, energy = None, [], Energy()
     for i in range(len(command)):
         pose = Pose(tuple(mount[i, :3].tolist()), tuple(mount[i, 3:].tolist()))
         rate = tuple(rates[i].tolist())
@@ -62,6 +63,7 @@ def one_by_one(motor, dt, command, mount, rates, loads, start=None):
         rotor = Wrench(tuple(on[6:9]), tuple(on[9:]))
         if drive.is_plain and not model.gear.inertia:
             torque = 0.0 if np.isnan(command[i]) else float(command[i])
+            before = None
             step = advance(model, state, StepInputs(pose, rate, torque, stator, rotor), dt)
         else:
             plain = advance(model, state, StepInputs(pose, rate), dt)  # for the axis
@@ -78,20 +80,24 @@ def one_by_one(motor, dt, command, mount, rates, loads, start=None):
             drove = after(
                 drive, drove, law, step.torque, step.state.angle, step.relative_speed, dt
             )
-            drive_spin = step.drive_spin
+            before, drive_spin = drive_spin, step.drive_spin
+        energy.add(model, state, step, dt, before if model.gear.inertia else None)
         state = step.state
         measured, reading = sense(
             sensors, reading, state.angle, step.relative_speed, step.torque, dt
         )
-        made.append((step, drove, measured))
+        sums = Exchange(energy.work, energy.dissipated, energy.stored)
+        made.append((step, drove, measured, sums))
     return made
 
 
-def numbers(name, step, drove, measured):
+def numbers(name, step, drove, measured, energy):
     """Return what is kept of one step under a name."""
     if name.startswith('measured_'):
         value = getattr(measured, name.removeprefix('measured_'))
         return nan if value is None else value
+    if name in Exchange._fields:
+        return getattr(energy, name)
     if name in ('current', 'voltage', 'temperature'):
         return getattr(drove, name)
     if name in ('angle', 'spin'):

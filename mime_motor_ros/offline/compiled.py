@@ -2,12 +2,12 @@
 The table of a replay out of a rollout: the same columns, for where steps are compiled.
 
 What every step is given is gathered by the session, as always; only the steps themselves are
-taken by `rollout`. The sums of energy are made as `energy.Energy` makes them.
+taken by `rollout`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from ..drive import Active
 from ..errors import MotorError
-from ..rollout import Rollout
+from ..rollout import Rollout, rollout
 from ..sensing import NO_FAULTS
-from ..settings import MotorSettings, Settings
-from ..vector import add, apply, conjugate, cross, dot, multiply, rotate, turned
+from ..settings import Settings
+from ..vector import add, conjugate, rotate
 from .gathering import Gathering, rollout_motor, rollouts
 from .replaying import Replay
 
@@ -39,10 +39,17 @@ KEEP = (
     'momentum',
     'reaction',
     'mount_wrench',
+    'work',
+    'dissipated',
+    'stored',
 )
 LARGEST = 1e90
 """Beyond it the session leaves out steps, see its rule 10; rather far below its bound."""
 TOO_LARGE = 'The numbers grow beyond computing: commands, loads or gains are too large.'
+
+
+class NotCompiled(MotorError):  # noqa: N818 - an answer, not an error
+    """It was found on the way that only the session itself can do this one; why."""
 
 
 def why_not(made: Replay) -> str:
@@ -76,26 +83,43 @@ def compiled_replay(made: Replay) -> Iterator[list[Array]]:
 
     Raises
     ------
-    MotorError
-        If numbers grow beyond computing, where a session leaves out steps; `why_not` was not
-        asked.
+    NotCompiled
+        If numbers grow beyond computing, where a session leaves out steps; if the clock goes
+        back, where it forgets; if `why_not` was not asked.
 
     """
     if why := why_not(made):
-        raise MotorError(f'It cannot be compiled: {why}.')
+        raise NotCompiled(f'It cannot be compiled: {why}.')
     motors = made.settings.motors
-    audits = [_Audit(motor) for motor in motors]
-    gathering = Gathering(made)
-    for rows, run in rollouts(
+    pieces = rollouts(
         [rollout_motor(motor) for motor in motors],
         [motor.initial for motor in motors],
-        gathering,
+        Gathering(made),
         _keep(made.settings),
-    ):
-        largest = np.max([np.abs(run[name]).max() for name in KEEP])
-        if not largest < LARGEST:
-            raise MotorError(TOO_LARGE)
-        yield _columns(made.settings, rows, run, audits)
+    )
+    try:
+        for rows, run in pieces:
+            if not _largest(rows, run) < LARGEST:
+                raise NotCompiled(TOO_LARGE)
+            if made.session.jumps:
+                raise NotCompiled('The clock goes back.')
+            yield _columns(made.settings, rows, run)
+    except MotorError as error:
+        raise NotCompiled(str(error)) from None
+
+
+def compile_for(chosen: Settings) -> None:
+    """Compile what these motors need, or load it: a few seconds in which nothing is made."""
+    motors = [rollout_motor(motor) for motor in chosen.motors]
+    rollout(motors, dt=1e-3, command=np.zeros(1), keep=_keep(chosen))
+
+
+def _largest(rows: Array, run: Rollout) -> float:
+    """Return the largest of all numbers, NaN where one is."""
+    arrays = [rows['mount'], rows['rate'], *(run[name] for name in KEEP)]
+    drives = [state.drive for state in run.state]
+    arrays += [np.array([(x.integral, x.current, x.voltage, x.temperature) for x in drives])]
+    return float(np.max([np.abs(array).max() for array in arrays]))
 
 
 def _keep(chosen: Settings) -> list[str]:
@@ -107,7 +131,7 @@ def _keep(chosen: Settings) -> list[str]:
     return keep
 
 
-def _columns(chosen: Settings, rows: Array, run: Rollout, audits: Sequence[_Audit]) -> list[Array]:
+def _columns(chosen: Settings, rows: Array, run: Rollout) -> list[Array]:
     mount = _parts(rows['mount'])
     rate = _parts(rows['rate'])
     back = conjugate(mount[3:])
@@ -125,7 +149,7 @@ def _columns(chosen: Settings, rows: Array, run: Rollout, audits: Sequence[_Audi
             made += [run[f'measured_{name}'][i] for name in ('position', 'speed', 'torque')]
         own = _parts(run['momentum'][i])
         made += rotate(back, own)
-        made += audits[i].add(rows, {name: run[name][i] for name in KEEP}, mount, rate)
+        made += [run[name][i] for name in ('work', 'dissipated', 'stored')]
         momentum = add(momentum, own)
     for name in ('reaction', 'mount_wrench'):
         total = _parts(run[name][0])
@@ -140,60 +164,3 @@ def _columns(chosen: Settings, rows: Array, run: Rollout, audits: Sequence[_Audi
 def _parts(array: Array) -> Vectors:
     """Return the numbers of vectors by themselves, so that the functions of `vector` take them."""
     return tuple(np.ascontiguousarray(array.T))
-
-
-class _Audit:
-    """The sums of energy of one motor so far, as `Energy` has them."""
-
-    def __init__(self, motor: MotorSettings) -> None:
-        self._model = motor.model
-        self._angle, self._spin = motor.initial
-        self._drive_spin: float | None = None
-        self._ended = 0
-        self._sums = [0.0, 0.0, 0.0]
-
-    def add(
-        self, rows: Array, run: dict[str, Array], mount: Vectors, rate: Vectors
-    ) -> list[Array]:
-        """Return work, heat and what is stored [J] behind each step of some more."""
-        dt, spin, speed = np.ascontiguousarray(rows['dt']), run['spin'], run['speed']
-        old = np.concatenate([[self._spin], spin[:-1]])
-        mean, drag = 0.5 * (old + spin), -run['friction_torque']
-        driven = run['torque'] + run['load_torque'] + self._asymmetry(run, mount, rate)
-        work = dt * (driven * mean - drag * (mean - speed))
-        heat = dt * drag * speed
-        gain = self._model.inertia * mean * (spin - old)
-        n, J_m = self._model.gear
-        if J_m:
-            about = spin - speed
-            after = about + n * speed
-            before = np.concatenate([[0.0], after[:-1]])
-            follows = self._drive_spin is not None and rows['start_ns'][0] == self._ended
-            # Behind a time without steps it turns as the gear has it, at what the mount does now.
-            before[0] = self._drive_spin if follows else about[0] + n * (old[0] - about[0])
-            momentum, both = J_m * (after - before), 0.5 * (after + before)
-            work += momentum * (both - n * mean)
-            gain += momentum * both
-            self._drive_spin = float(after[-1])
-        self._ended = int(rows['stamp_ns'][-1])
-        self._angle, self._spin = float(run['angle'][-1]), float(spin[-1])
-        found = []
-        for k, part in enumerate((work, heat, gain)):
-            sums = np.cumsum(np.concatenate([[self._sums[k]], part]))[1:]
-            self._sums[k] = float(sums[-1])
-            found.append(sums)
-        return found
-
-    def _asymmetry(self, run: dict[str, Array], mount: Vectors, rate: Vectors) -> Any:
-        """Return tau_q [N m]: equations (4), (5)."""
-        Q_S, a = self._model._Q_S, self._model.axis
-        if Q_S is None:
-            return 0.0
-        half = 0.5 * np.concatenate([[self._angle], run['angle'][:-1]])
-        x, y, z, w = mount[3:]
-        length = np.sqrt(x * x + y * y + z * z + w * w)
-        R_WM: Any = (x / length, y / length, z / length, w / length)
-        R_WS = multiply(R_WM, self._model.placement.orientation)
-        turn: Any = (*(k * np.sin(half) for k in a), np.cos(half))
-        e_W, Q_W = rotate(R_WS, a), turned(multiply(R_WS, turn), Q_S)
-        return dot(cross(rate, e_W), apply(Q_W, rate))

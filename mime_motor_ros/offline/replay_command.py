@@ -148,38 +148,43 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _replay(options: argparse.Namespace, stop: Stop) -> int:
     from ..parameter_file import parse
-    from .replaying import replay
+    from .compiled import NotCompiled
+    from .replaying import Replay, replay
 
     overrides = dict(parse(rule) for rule in options.param)
     for name in ('step_on', 'rate'):
         if getattr(options, name) is not None:
             overrides[name] = getattr(options, name)
-    made = replay(
-        options.recording,
-        options.params_file,
-        by=options.by,
-        remap=options.remap,
-        start=options.start,
-        duration=options.duration,
-        overrides=overrides,
-        columns=dict(column(text) for text in options.column),
-    )
-    made.stop = lambda: stop.asked
+
+    def anew() -> Replay:
+        made = replay(
+            options.recording,
+            options.params_file,
+            by=options.by,
+            remap=options.remap,
+            start=options.start,
+            duration=options.duration,
+            overrides=overrides,
+            columns=dict(column(text) for text in options.column),
+        )
+        made.stop = lambda: stop.asked
+        return made
+
+    made = anew()
     for note in made.notes:
         print(f'motor_replay: {note}', file=sys.stderr)
     if options.check:
         return _check(made, options.json)
+    fast = not options.out and _compiles(made)
     stop.at_once = False
-    outputs = _outputs(options, made)
     try:
-        summary = _run(made, [one.writer for one in outputs], options.quiet)
-    except BaseException:
-        for one in outputs:
-            with suppress(Exception):
-                one.finish()
-        raise
-    for one in outputs:
-        one.finish()
+        summary = _write(options, made, _run_compiled if fast else _run)
+    except NotCompiled as why:
+        print(
+            f'motor_replay: {why} It is replayed uncompiled, from its beginning.', file=sys.stderr
+        )
+        made = anew()
+        summary = _write(options, made, _run)
     if made.session.steps:
         print(summary)
     complaints = [made.cut, '' if made.session.steps or stop else made.why_none]
@@ -188,6 +193,40 @@ def _replay(options: argparse.Namespace, stop: Stop) -> int:
     for text in filter(None, complaints):
         print(f'motor_replay: {text}', file=sys.stderr)
     return 1 if any(complaints) else 0
+
+
+def _compiles(made: Any) -> bool:
+    """Tell whether a replay can be had compiled; what it takes is then there."""
+    from ..compiling import numba
+    from .compiled import compile_for, why_not
+
+    if why_not(made) or numba() is None:
+        return False
+    compile_for(made.settings)
+    return True
+
+
+def _write(options: argparse.Namespace, made: Any, run: Callable[..., str]) -> str:
+    """Make the files that are asked for; return the summary."""
+    from .compiled import NotCompiled
+
+    outputs = _outputs(options, made)
+    try:
+        summary = run(made, [one.writer for one in outputs], options.quiet)
+    except NotCompiled:
+        for one in outputs:
+            with suppress(Exception):
+                one.writer.close()
+            one.drop()
+        raise
+    except BaseException:
+        for one in outputs:
+            with suppress(Exception):
+                one.finish()
+        raise
+    for one in outputs:
+        one.finish()
+    return summary
 
 
 def _check(made: Any, as_one_object: bool) -> int:
@@ -269,10 +308,41 @@ def _run(made: Any, writers: Sequence[Any], quiet: bool) -> str:
             if session.steps % 512 == 0:
                 shown(made.share, (last_ns - first_ns) * 1e-9)
         shown(1.0, (last_ns - first_ns) * 1e-9)
-    took, length = time.monotonic() - began, (last_ns - first_ns) * 1e-9
+    return _summary(made, '', last_ns - first_ns, time.monotonic() - began, spin, torque)
+
+
+def _run_compiled(made: Any, writers: Sequence[Any], quiet: bool) -> str:
+    """Do the same with all steps of a block at once, for tables alone."""
+    import numpy as np
+
+    from .compiled import compiled_replay
+    from .table import columns
+
+    began, first_ns, last_ns = time.monotonic(), 0, 0
+    spin = torque = 0.0
+    names = columns(made.settings)
+    spins = [k for k, name in enumerate(names) if name.endswith('.spin_rad_s')]
+    of_torque = names.index('mount_wrench_torque_x_n_m')
+    with progress(quiet, 'replay') as shown:
+        for block in compiled_replay(made):
+            stamps, dts = block[:2]
+            first_ns = first_ns or int(stamps[0]) - round(float(dts[0]) * 1e9)
+            last_ns = int(stamps[-1])
+            for writer in writers:
+                writer.add_columns(block)
+            spin = max(spin, *(float(np.abs(block[k]).max()) for k in spins))
+            wrench = np.stack(block[of_torque : of_torque + 3])
+            torque = max(torque, float(np.linalg.norm(wrench, axis=0).max()))
+            shown(made.share, (last_ns - first_ns) * 1e-9)
+        shown(1.0, (last_ns - first_ns) * 1e-9)
+    return _summary(made, ', compiled', last_ns - first_ns, time.monotonic() - began, spin, torque)
+
+
+def _summary(made: Any, how: str, length_ns: int, took: float, spin: float, torque: float) -> str:
+    length = length_ns * 1e-9
     return (
-        f'{session.steps} steps, {duration(length)} in {duration(took)} '
-        f'({length / max(took, 1e-9):.1f} times real time); refused or late: '
+        f'{made.session.steps} steps, {duration(length)} in {duration(took)} '
+        f'({length / max(took, 1e-9):.1f} times real time{how}); refused or late: '
         f'{made.refused or "none"}; peak spin {spin:.6g} rad/s, mount torque {torque:.6g} N m'
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import csv
 from math import nan
 import os
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..session import Outcome, Session
 from ..settings import MotorSettings, Settings
@@ -101,6 +103,10 @@ class CsvTable:
         """Write one row."""
         self._writer.writerow(numbers)
 
+    def add_columns(self, made: Sequence[Any]) -> None:
+        """Write some rows that are given as arrays, one a column."""
+        self._writer.writerows(zip(*(array.tolist() for array in made), strict=True))
+
     def close(self) -> None:
         """Finish the file."""
         self._file.flush()
@@ -128,6 +134,7 @@ class ParquetTable:
         self._array: Callable[..., Any] = pa.array
         self._writer = pq.ParquetWriter(path, self._schema, compression='zstd')
         self._rows: list[Sequence[float]] = []
+        self._held: list[Any] = []
 
     def begin(self, now_ns: int) -> None:
         """Do nothing: the head is there."""
@@ -138,14 +145,28 @@ class ParquetTable:
         if len(self._rows) == ROWS:
             self._write()
 
+    def add_columns(self, made: Sequence[Any]) -> None:
+        """Keep some rows that are given as arrays, one a column; write what fills a group."""
+        both = zip(self._held, made, strict=True) if self._held else ((x,) for x in made)
+        self._held = [np.concatenate(x) for x in both]
+        while len(self._held[0]) >= ROWS:
+            self._write_columns([array[:ROWS] for array in self._held])
+            self._held = [array[ROWS:] for array in self._held]
+
     def _write(self) -> None:
         if self._rows:
-            arrays = [
-                self._array(values, field.type)
-                for values, field in zip(zip(*self._rows, strict=True), self._schema, strict=True)
-            ]
-            self._writer.write_batch(self._batch(arrays, schema=self._schema))
+            self._write_columns(zip(*self._rows, strict=True))
             self._rows.clear()
+        if self._held and len(self._held[0]):
+            self._write_columns(self._held)
+            self._held = []
+
+    def _write_columns(self, made: Iterable[Any]) -> None:
+        arrays = [
+            self._array(values, field.type)
+            for values, field in zip(made, self._schema, strict=True)
+        ]
+        self._writer.write_batch(self._batch(arrays, schema=self._schema))
 
     def close(self) -> None:
         """Finish the file."""
