@@ -139,14 +139,19 @@ class Motor:
         self._reading = Reading()
         self._since = 0.0  # [s] of steps since the last sample
         self.last_ns = 0
+        self._tell_nothing()
 
     def forget(self) -> None:
         """Drop what was commanded and measured: the clock went back."""
         self.commands.clear()
         self._acting = None
         self._held = None
+        self._looked_ns = 0
+        self._tell_nothing()
+
+    def _tell_nothing(self) -> None:
         self.measured = None
-        self.told_ns = self._looked_ns = 0
+        self.told_ns = 0
         if self._told is not None:
             self._told.clear()
 

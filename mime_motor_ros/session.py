@@ -82,6 +82,7 @@ USUAL = frozenset({'late', 'repeated'})
 """What is counted but not worth a line: two drivers in three repeat a stamp now and then."""
 
 
+NOT_DUE = 'the first step is not due yet'
 ADVICE = {
     'covariance': 'Set it to 0 (unknown) in the driver if the field is filled, or take another '
     'rate_source or pose_source.',
@@ -208,7 +209,7 @@ class Session:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.news: dict[str, str] = {}
         self.steps = self.caught_up = self.gaps = self.jumps = self.poses = 0
-        self.waiting = 'the first step is not due yet'
+        self.waiting = NOT_DUE
         self.lacking = ''
         self.paused = False
         self.enabled = True
@@ -551,6 +552,7 @@ class Session:
             if most is not None:
                 last = min(last, self._tick + most)
             for tick in range(self._tick + 1, last + 1):
+                self._tick = tick  # before anybody may leave off
                 outcome = self._step(
                     self.grid.time_ns(tick - 1), self.grid.time_ns(tick), self.grid.dt
                 )

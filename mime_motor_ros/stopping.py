@@ -36,11 +36,15 @@ class Stop:
         """
         Have SIGINT and SIGTERM set the flag from now on, in place of ending the process.
 
+        And SIGHUP, of a terminal that was closed, unless it is ignored, as under nohup.
+
         The handlers stay until the interpreter is gone: a second signal during the tear-down
         finds them too.
         """
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:
+            signal.signal(signal.SIGHUP, self._on_signal)
         return self
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

@@ -796,6 +796,30 @@ def test_torques_whose_sum_is_beyond_computing_make_no_step():
     assert session.counts['step', 'overflow'] == 1
 
 
+def test_a_reset_forgets_what_is_still_on_its_way_from_the_sensors():
+    session = begun(**{
+        'wheel.tachometer.enabled': True, 'wheel.measured.delay': 0.05,
+        'wheel.measured.max_delay': 0.05, 'wheel.initial_spin': 10.0, 'wheel.damping': 0.0,
+        'wheel.inertia': 1e-3,
+    })  # fmt: skip
+    session.take(Commands((1.0,)), START)
+    session.advance_to(START + 100 * MS)
+    session.reset()
+    made = session.advance_to(START + 160 * MS)
+    assert {outcome.measured[0] for outcome in made[:50]} == {None}
+    assert made[50].measured[0].speed == made[0].steps[0].relative_speed
+
+
+def test_steps_that_nobody_waits_for_are_not_taken_twice():
+    once, twice = begun(), begun()
+    for session in (once, twice):
+        session.take(Commands((1e-3,)), START)
+    next(twice.stepping(START + 10 * MS))
+    twice.advance_to(START + 10 * MS)
+    once.advance_to(START + 10 * MS)
+    assert twice.states == once.states
+
+
 def test_an_encoder_counts_over_the_steps_that_were_made():
     session = begun(**{'wheel.encoder.counts': 10000, 'wheel.initial_spin': 100.0,
                        'wheel.damping': 0.0})  # fmt: skip

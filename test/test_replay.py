@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
 from bench_replay import make, replayed  # noqa: E402
+from mime_motor_ros.errors import MotorError  # noqa: E402
 from mime_motor_ros.inputs import Commands, Imu, JointCommand, Transform  # noqa: E402
 from mime_motor_ros.model import advance, MotorParameters, MotorState, StepInputs  # noqa: E402
 from mime_motor_ros.offline import (
@@ -328,6 +329,121 @@ def test_what_is_there_already_is_kept_unless_one_says_so(tmp_path, run):
     assert sorted(x.name for x in tmp_path.iterdir()) == ['bag', 'out.csv']
     assert run(bag, '--csv', out, '--overwrite')[0] == 0
     assert len(table(out)) > 100
+
+
+@pytest.mark.parametrize('option', ['--csv', '--parquet', '--out'])
+def test_a_folder_that_is_no_recording_is_never_overwritten(tmp_path, run, option):
+    bag, thesis = recorded(tmp_path / 'bag'), tmp_path / 'deep' / 'thesis.txt'
+    thesis.parent.mkdir()
+    thesis.write_text('years')
+    if option == '--out':
+        (thesis.parent / 'metadata.yaml').write_text('')
+    code, _, said = run(bag, option, thesis.parent, '--overwrite')
+    assert code == 1
+    assert re.fullmatch(r'.*deep must be a .*, or not there.*\. Choose .*\.', said[-1])
+    assert thesis.read_text() == 'years'
+    assert sorted(x.name for x in tmp_path.iterdir()) == ['bag', 'deep']
+
+
+def test_what_is_read_is_never_overwritten(tmp_path, run):
+    bag = recorded(tmp_path / 'bags' / 'bag')
+    before = sorted((bag / 'metadata.yaml').read_bytes())
+    for out in (bag, bag.parent, bag / 'within'):
+        code, _, said = run(bag, '--out', out, '--overwrite')
+        assert code == 1
+        assert said[-1] == f'{out} must be apart from {bag}, which is read. Choose another name.'
+    assert sorted((bag / 'metadata.yaml').read_bytes()) == before
+
+
+def test_a_replay_without_a_step_leaves_the_old_table_alone(tmp_path, run):
+    bag, table = recorded(tmp_path / 'bag'), tmp_path / 'steps.csv'
+    table.write_text('old')
+    code, _, said = run(bag, '--csv', table, '--overwrite', '-r', 'imu/data:=/nothing')
+    assert code == 1
+    assert 'gives no step' in said[-1]
+    assert table.read_text() == 'old'
+
+
+def test_one_output_that_cannot_be_put_in_its_place_takes_no_other_along(tmp_path):
+    from mime_motor_ros.offline.writing import Made, OutputError
+
+    made = Made(tmp_path / 'a.csv')
+    made.part.write_text('rows')
+    (tmp_path / 'a.csv').mkdir()
+    (tmp_path / 'a.csv' / 'x').write_text('')
+    with pytest.raises(OutputError, match='cannot be written'):
+        Made(tmp_path / 'a.csv' / 'x' / 'y')
+    os.rename(tmp_path / 'a.csv', tmp_path / 'b')
+    assert made.finish() == ''
+    assert (tmp_path / 'a.csv').read_text() == 'rows'
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path, run):
+    bag, out = recorded(tmp_path / 'bag'), tmp_path / 'x'
+    code, _, said = run(bag, '--csv', out, '--parquet', out)
+    assert code == 1
+    assert said[-1] == f'{out} is named twice. Give each output a name of its own.'
+    assert [x.name for x in tmp_path.iterdir()] == ['bag']
+
+
+def test_a_replay_is_gone_through_once(tmp_path):
+    made = replay(recorded(tmp_path / 'bag'))
+    assert len(list(made)) > 100
+    with pytest.raises(MotorError, match=r'gone through once\. Call replay'):
+        list(made)
+
+
+def test_what_the_node_would_warn_of_is_said_once(tmp_path, run):
+    log = tmp_path / 'log.csv'
+    rows = [f'{t / 100},0.1' for t in [*range(1, 50), *range(250, 300)]]
+    log.write_text('\n'.join(['t_s,command', *rows]) + '\n')
+    code, out, said = run(log, '--csv', tmp_path / 'steps.csv', '-p', 'wheel.limit.torque:=0.01')
+    assert code == 0
+    assert '; peak spin' in out
+    assert len(said) == len(set(said))
+
+
+@pytest.mark.parametrize(
+    ('given', 'text'),
+    [
+        ({'start': float('nan')}, 'start must be finite and >= 0 s, got nan.'),
+        ({'duration': 0.0}, 'duration must be finite and > 0 s, got 0.0.'),
+        ({'columns': {'a': 'b'}}, 'bag has topics and no columns. Remap topics with -r FROM:=TO.'),
+    ],
+)
+def test_a_wrong_argument_of_replay_is_refused(tmp_path, given, text):
+    with pytest.raises(MotorError) as caught:
+        replay(recorded(tmp_path / 'bag'), **given)
+    assert str(caught.value) == text
+
+
+def test_a_part_behind_the_end_is_told_as_that(tmp_path, run):
+    code, _, said = run(recorded(tmp_path / 'bag'), '--start', 5, '--csv', tmp_path / 'x.csv')
+    assert (code, (tmp_path / 'x.csv').exists()) == (1, False)
+    assert said[-1] == (
+        'bag gives no step: no input is in it behind its first 5 s; it is 0.200 s long.'
+    )
+
+
+def test_a_full_disk_is_told_with_the_name_of_what_is_on_it(tmp_path, run):
+    """Of a device that is always full, as nobody but root can make a small disk."""
+    log, out = tmp_path / 'log.csv', tmp_path / 'out.csv'
+    log.write_text('t_s,command\n' + ''.join(f'{k / 10},0.1\n' for k in range(1, 60)))
+    from mime_motor_ros.offline.table import CsvTable
+
+    opened = CsvTable.__init__
+
+    def full(self, path, chosen):
+        opened(self, path, chosen)
+        self._file.close()
+        self._file = open('/dev/full', 'w')  # noqa: SIM115 - closed by close
+        self._writer = csv.writer(self._file)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CsvTable, '__init__', full)
+        code, _, said = run(log, '--csv', out)
+    assert (code, out.exists()) == (1, False)
+    assert f'{out} cannot be written: No space left on device.' in said[-1]
 
 
 def test_stamps_of_another_clock_than_that_of_the_recorder_are_told_with_the_remedy(tmp_path, run):

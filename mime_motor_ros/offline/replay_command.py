@@ -14,11 +14,12 @@ from contextlib import suppress
 from itertools import islice
 from math import inf
 import os
+from pathlib import Path
 import sys
 import time
 from typing import Any, NoReturn
 
-from ..errors import MotorError
+from ..errors import MotorError, shortened
 from ..figures import duration
 from ..options import number
 from ..stopping import leave, Stop
@@ -121,6 +122,12 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
+def say(text: str) -> None:
+    """Complain, as far as anybody listens: what is made does not depend on that."""
+    with suppress(OSError):
+        print(f'motor_replay: {text}', file=sys.stderr, flush=True)
+
+
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code of the process."""
     stop = Stop(code=1).catch_signals()
@@ -133,16 +140,18 @@ def main(args: Sequence[str] | None = None) -> int:
     options = options_of.parse_args(args)
     if options.check and (options.out or options.csv or options.parquet):
         options_of.error('--check makes nothing: leave --out, --csv and --parquet out.')
+    if options.json and not options.check:
+        options_of.error('--json says what --check finds: give --check too.')
+    for name in ('recording', 'out', 'csv', 'parquet'):
+        if getattr(options, name) == '':
+            options_of.error(f'{name} must be a name, got nothing.')
     try:
         return _replay(options, stop)
     except MotorError as error:
-        print(f'motor_replay: {error}', file=sys.stderr)
+        say(str(error))
         return 1
     except ImportError as error:
-        print(
-            f"motor_replay: {error.name} is missing. Install it with: pip install '.[offline]'",
-            file=sys.stderr,
-        )
+        say(f"{error.name} is missing. Install it with: pip install '.[offline]'")
         return 1
 
 
@@ -172,7 +181,7 @@ def _replay(options: argparse.Namespace, stop: Stop) -> int:
 
     made = anew()
     for note in made.notes:
-        print(f'motor_replay: {note}', file=sys.stderr)
+        say(note)
     if options.check:
         return _check(made, options.json)
     fast = not options.out and _compiles(made)
@@ -180,18 +189,18 @@ def _replay(options: argparse.Namespace, stop: Stop) -> int:
     try:
         summary = _write(options, made, _run_compiled if fast else _run)
     except NotCompiled as why:
-        print(
-            f'motor_replay: {why} It is replayed uncompiled, from its beginning.', file=sys.stderr
-        )
+        say(f'{why} It is replayed uncompiled, from its beginning.')
         made = anew()
         summary = _write(options, made, _run)
+    for text in made.session.news.values():  # what the node would have warned of
+        say(shortened(text))
     if made.session.steps:
         print(summary)
     complaints = [made.cut, '' if made.session.steps or stop else made.why_none]
     if stop:
         complaints.append('interrupted: what was made is complete to there.')
     for text in filter(None, complaints):
-        print(f'motor_replay: {text}', file=sys.stderr)
+        say(text)
     return 1 if any(complaints) else 0
 
 
@@ -214,19 +223,42 @@ def _write(options: argparse.Namespace, made: Any, run: Callable[..., str]) -> s
     try:
         summary = run(made, [one.writer for one in outputs], options.quiet)
     except NotCompiled:
-        for one in outputs:
-            with suppress(Exception):
-                one.writer.close()
-            one.drop()
+        _drop(outputs)
         raise
+    except OSError as error:
+        with suppress(MotorError):
+            _finish(outputs, failed=True)
+        names = ', '.join(str(one.path) for one in outputs)
+        raise MotorError(f'{names} cannot be written: {error.strerror or error}.') from None
     except BaseException:
-        for one in outputs:
-            with suppress(Exception):
-                one.finish()
+        with suppress(MotorError):
+            _finish(outputs, failed=True)
         raise
-    for one in outputs:
-        one.finish()
+    if made.session.steps:
+        _finish(outputs)
+    else:
+        _drop(outputs)
     return summary
+
+
+def _drop(outputs: Sequence[Any]) -> None:
+    for one in outputs:
+        with suppress(Exception):
+            one.writer.close()
+        one.drop()
+
+
+def _finish(outputs: Sequence[Any], failed: bool = False) -> None:
+    """Put all outputs in their places, and only then say what went wrong with any of them."""
+    wrong = []
+    for one in outputs:
+        try:
+            if elsewhere := one.finish(failed):
+                say(elsewhere)
+        except MotorError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise MotorError(' '.join(wrong))
 
 
 def _check(made: Any, as_one_object: bool) -> int:
@@ -243,7 +275,7 @@ def _check(made: Any, as_one_object: bool) -> int:
     colour = sys.stdout.isatty() and not os.environ.get('NO_COLOR')
     print(as_json(name, seconds, found) if as_one_object else table(name, seconds, found, colour))
     if made.cut:
-        print(f'motor_replay: {made.cut}', file=sys.stderr)
+        say(made.cut)
     return 0 if is_good(found) and not made.cut else 1
 
 
@@ -274,7 +306,8 @@ def _outputs(options: argparse.Namespace, made: Any) -> list[Any]:
     try:
         for name, opened in kinds.items():
             if path := getattr(options, name):
-                outputs.append(Made(path, options.overwrite))
+                reads = [made.recording.path, *map(Path, filter(None, [options.params_file]))]
+                outputs.append(Made(path, options.overwrite, name == 'out', reads))
                 outputs[-1].writer = opened(outputs[-1].part)
     except BaseException:
         for one in outputs:
@@ -339,11 +372,13 @@ def _run_compiled(made: Any, writers: Sequence[Any], quiet: bool) -> str:
 
 
 def _summary(made: Any, how: str, length_ns: int, took: float, spin: float, torque: float) -> str:
-    length = length_ns * 1e-9
+    length, session = length_ns * 1e-9, made.session
+    told = [(session.gaps, 'gaps'), (session.jumps, 'jumps of the clock')]
+    odd = ''.join(f'; {count} {what}' for count, what in told if count)
     return (
-        f'{made.session.steps} steps, {duration(length)} in {duration(took)} '
+        f'{session.steps} steps, {duration(length)} in {duration(took)} '
         f'({length / max(took, 1e-9):.1f} times real time{how}); refused or late: '
-        f'{made.refused or "none"}; peak spin {spin:.6g} rad/s, mount torque {torque:.6g} N m'
+        f'{made.refused or "none"}{odd}; peak spin {spin:.6g} rad/s, mount torque {torque:.6g} N m'
     )
 
 

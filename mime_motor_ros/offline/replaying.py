@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from .. import parameter_file
 from ..check.rehearsal import Received
-from ..errors import MotorError
+from ..errors import MotorError, ParameterError
 from ..names import Names, names
-from ..session import Outcome, Session
+from ..session import NOT_DUE, Outcome, Session
 from ..settings import (
     check_names,
     LONGEST_GAP,
@@ -88,6 +89,7 @@ class Replay:
         """Called with the time of the first instant in each second that begins."""
         self.received_by: Counter[str] = Counter()
         """Messages by source, refused ones among them."""
+        self._is_used = False
         self._latched: list[Any] = []
         self._offset_ns = 0
         self._start_ns = nanoseconds(start)
@@ -101,7 +103,10 @@ class Replay:
         return min(1.0, max(0.0, (self.now_ns - begin) / max(1, length)))
 
     def __iter__(self) -> Iterator[Outcome]:
-        """Take the steps one by one."""
+        """Take the steps one by one, once: behind them the session is at the end."""
+        if self._is_used:
+            raise ReplayError('A replay is gone through once. Call replay(...) again.')
+        self._is_used = True
         session, settle = self.session, self.settings.settle
         last_ns = 0
         for now_ns, records in instants(self._in_span(), settle / NANOSECONDS):
@@ -178,7 +183,15 @@ class Replay:
     @property
     def why_none(self) -> str:
         """Return why a recording gave no step, in one line."""
+        name = self.recording.name
+        if not self.now_ns:
+            start = self._start_ns / NANOSECONDS
+            length = (self.recording.end_ns - self.recording.start_ns) / NANOSECONDS
+            after = f' behind its first {start:g} s; it is {length:.3f} s long' if start else ''
+            return f'{name} gives no step: no input is in it{after}.'
         reasons = [self.session.waiting]
+        if self.session.waiting == NOT_DUE:
+            reasons = ['it ends before the first step is due']
         if self.refused:
             reasons.append(f'refused: {self.refused}')
         if self.by == 'receipt' and abs(self._offset_ns) > LONGEST_GAP * NANOSECONDS:
@@ -186,7 +199,6 @@ class Replay:
                 f'its first stamp is {self._offset_ns / NANOSECONDS:.3f} s from its time of '
                 'receipt, so take them by stamp (--by stamp)'
             )
-        name = self.recording.name
         return f'{name} gives no step: {"; ".join(x.rstrip(".") for x in reasons)}.'
 
 
@@ -229,12 +241,20 @@ def replay(
         If it cannot be read, or a parameter is wrong.
 
     """
+    if not (isfinite(start) and start >= 0.0):
+        raise ParameterError('start', 'finite and >= 0 s', start)
+    if duration is not None and not (isfinite(duration) and duration > 0.0):
+        raise ParameterError('duration', 'finite and > 0 s', duration)
     pairs = [f'{a}:={b}' for a, b in remap.items()] if isinstance(remap, Mapping) else remap
     named = names(pairs)
     opened = recording
     if not isinstance(opened, (Recording, Log)):
         is_log = Path(opened).suffix.lower() == '.csv'
         opened = Log(opened, columns) if is_log else readable(opened)
+    if columns and not isinstance(opened, Log):
+        raise ReplayError(
+            f'{opened.name} has topics and no columns. Remap topics with -r FROM:=TO.'
+        )
     notes: list[str] = []
     if parameters is None and isinstance(opened, Log):
         values, notes = guess_log(opened)

@@ -75,7 +75,9 @@ Submit = Callable[[Job], 'Future[Array]']
 
 def cores() -> int:
     """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))
+    if hasattr(os, 'sched_getaffinity'):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # where a system does not say which
 
 
 @contextmanager

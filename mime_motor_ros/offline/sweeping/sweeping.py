@@ -410,6 +410,8 @@ class Output:
             raise OutputError(
                 f'{self.path} is there already. Choose another name, or add --overwrite.'
             )
+        if self.path.exists() and not self.path.is_file():
+            raise OutputError(f'{self.path} must be a file, or not there. Choose another name.')
         if not self.path.parent.is_dir():
             raise OutputError(f'{self.path} cannot be written: there is no such folder.')
         self.work = Path(work) if work else self.path.with_name(f'{self.path.name}.work')
@@ -419,7 +421,8 @@ class Output:
         made = Made(self.path, overwrite=True)
         try:
             one.write(made)
-            made.finish()
-        finally:
+        except BaseException:
             made.drop()
+            raise
+        made.finish()
         one.folder.remove()
