@@ -25,7 +25,12 @@ LONGEST = (
     'test_findings.py',
     'test_chaos.py',
     'test_recordings_live.py',  # of the worker that had the soak: it gets its next file at once
+    'test_sweep.py',
+    'test_replay.py',
+    'test_identify.py',
     'test_session_properties.py',
+    'test_report.py',
+    'test_rollout.py',
     'test_demo_mount.py',
     'test_player.py',
     'test_frames.py',
