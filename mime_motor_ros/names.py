@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .errors import MotorError
 
 TOKEN = r'[A-Za-z_][A-Za-z0-9_]*'
-TOPIC = re.compile(rf'(~|~?/)?{TOKEN}(/{TOKEN})*')
+TOPIC = re.compile(rf'(~?/)?{TOKEN}(/{TOKEN})*')
 
 
 class Names(NamedTuple):

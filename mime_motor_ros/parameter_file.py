@@ -58,6 +58,12 @@ def read(path: str | Path, node: str = '/motor') -> dict[str, Any]:
         why = error.strerror if isinstance(error, OSError) else 'it is no text'
         raise FileError(f'parameter file {path} cannot be read: {why}.') from None
     try:
+        for event in yaml.parse(text, yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):
+                raise FileError(
+                    f'parameter file {path} must have no aliases (*{event.anchor}), which rcl '
+                    f'does not take, in line {event.start_mark.line + 1}.'
+                )
         tree = yaml.compose(text, yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError) as error:
         raise FileError(
@@ -96,11 +102,15 @@ def parse(rule: str) -> tuple[str, Any]:
     name, colon, text = rule.partition(':=')
     try:
         node = yaml.compose(text, yaml.SafeLoader) if name and colon else None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         node = None
     if node is None:
         raise FileError(f'-p must be NAME:=VALUE, got {rule!r}.')
-    return name, _value(name, node, Path('-p'))
+    try:
+        return name, _value(name, node, Path('-p'))
+    except FileError:
+        rule = 'a number, a text, or a list of numbers or of texts'
+        raise FileError(f'{name} must be {rule}, got {text}.') from None
 
 
 def _pairs(node: Any, path: Path) -> list[tuple[str, Any]]:

@@ -1,12 +1,15 @@
 """CSV files of a bench as recordings."""
 
+from math import cos, pi, sin
+import os
+
 import pytest
 
 pytest.importorskip('rosbags', reason='needs the package rosbags')
 
 from mime_motor_ros.inputs import Imu, JointCommand, Odometry, Transform, Twist  # noqa: E402
 from mime_motor_ros.offline import replay, replay_command  # noqa: E402
-from mime_motor_ros.offline.log import Log, LogFeed  # noqa: E402
+from mime_motor_ros.offline.log import Log, LogFeed, RATE_IN_WORLD  # noqa: E402
 from mime_motor_ros.offline.recording import RecordingError  # noqa: E402
 from mime_motor_ros.settings import settings  # noqa: E402
 
@@ -121,8 +124,7 @@ def test_what_windows_and_spreadsheets_put_around_it_is_no_matter(log):
             'a column t_s [s] or stamp_ns is needed, there are time, u. Name it so, or say which '
             'it is: --column t_s=NAME.',
         ),
-        ('', 'a column t_s [s] or stamp_ns is needed, there are none. Name it so, or say which '
-         'it is: --column t_s=NAME.'),
+        ('', 'it is empty. The first line must name the columns.'),
         (
             't_s,u\n1,2\n',
             'no column is an input, such as wheel.command, wx_rad_s or mount_x_m; there are t_s, '
@@ -154,7 +156,7 @@ def test_a_column_that_is_not_there_is_named(log, tmp_path):
     [
         ('0.5,1', 't_s goes back, to 0.5; sort the rows by time'),
         ('oops,1', "t_s must be a number, got 'oops'"),
-        ('inf,1', "t_s must be a number, got 'inf'"),
+        ('inf,1', 't_s must be below 2147483648, got inf (another unit?)'),
         ('3,x', "torque_n_m must be a number, got 'x'"),
         ('3', '1 cells for 2 columns'),
         ('3,4,5', '3 cells for 2 columns'),
@@ -190,3 +192,69 @@ def test_a_log_whose_mount_turns_carries_its_wheel_along(tmp_path):
     # J W' = b (w - W), implicit: 1 - W/w falls by 1 / (1 + dt b/J) each step.
     assert last.steps[0].state.spin == pytest.approx(0.5 * (1.0 - 1.01**-made.session.steps))
     assert made.session.steps == 100
+
+
+def test_quotes_and_blank_lines_are_no_matter_to_a_part_of_a_log(tmp_path):
+    quoted, plain = tmp_path / 'quoted.csv', tmp_path / 'plain.csv'
+    rows = [(f'{1 + k / 100}', '0.1') for k in range(300)]
+    plain.write_text('t_s,command\n' + ''.join(f'{t},{u}\n' for t, u in rows))
+    quoted.write_text('"t_s","command"\n\n' + ''.join(f'"{t}","{u}"\n' for t, u in rows))
+    parts = [list(replay(path, start=1.0, duration=1.0)) for path in (quoted, plain)]
+    assert [len(part) for part in parts] == [1000, 1000]
+    assert parts[0][-1] == parts[1][-1]
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('t_s,command,command\n', "line 1: there are two columns 'command'."),
+        ('t_s;command\n0;1\n', "line 1: columns must be separated by commas, got ';'."),
+    ],
+)
+def test_a_header_that_says_two_things_or_none_is_refused(tmp_path, text, said):
+    path = tmp_path / 'log.csv'
+    path.write_text(text)
+    with pytest.raises(RecordingError) as caught:
+        Log(path)
+    assert str(caught.value).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ('row', 'said'),
+    [
+        ('3000000000,1', 't_s must be below 2147483648, got 3000000000 (another unit?)'),
+        ('1e308,1', 't_s must be below 2147483648, got 1e308 (another unit?)'),
+        ('1_0,1', "t_s must be a number, got '1_0'"),
+        ('2,1_0', "command must be a number, got '1_0'"),
+    ],
+)
+def test_numbers_that_are_none_of_a_log_end_it(tmp_path, row, said):
+    path = tmp_path / 'log.csv'
+    path.write_text(f't_s,command\n1,1\n1.5,1\n{row}\n')
+    made = replay(path)
+    assert len(list(made)) == 500
+    assert (
+        made.cut
+        == f'{path}, line 4: {said}. The 2 rows before it are used. '
+        + (made.cut.rpartition('are used. ')[2])
+    )
+
+
+def test_a_pipe_is_no_log(tmp_path):
+    os.mkfifo(tmp_path / 'log.csv')
+    with pytest.raises(RecordingError, match='must be a file, and is none'):
+        Log(tmp_path / 'log.csv')
+
+
+def test_a_rate_in_world_axes_is_turned_into_those_of_an_odometry(tmp_path):
+    path = tmp_path / 'log.csv'
+    names = ['t_s', *RATE_IN_WORLD, *POSE.split(','), 'command']
+    lying = [0, 0, 1, 0, 0, 0, sin(pi / 4), 0, 0, cos(pi / 4), 0]  # rolled by a quarter turn
+    rows = [','.join(map(str, [1 + k / 100, *lying])) for k in range(50)]
+    path.write_text('\n'.join([','.join(names), *rows]) + '\n')
+    for source in ('odometry', 'twist'):
+        *_, outcome = replay(path, {'rate_source': source, 'pose_source': 'tf'})
+        assert outcome.rate == pytest.approx((0.0, 0.0, 1.0))
+    path.write_text('t_s,command\n1,1\n2,1\n')
+    with pytest.raises(RecordingError, match='rate_source odometry needs columns of the rate and'):
+        replay(path, {'rate_source': 'odometry'})

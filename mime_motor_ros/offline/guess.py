@@ -18,6 +18,8 @@ def guess(recording: Recording, named: Names) -> tuple[dict[str, Any], Names, li
     kinds = {one.type: one.name for one in recording.topics if one.count}
     if IMU not in kinds and ODOMETRY in kinds:
         return _guess_odometry(recording, named, kinds[ODOMETRY])
+    if topic != named.expanded('imu/data'):
+        recording.check(topic)  # it was remapped by hand
     frames = guess_frames(recording, topic if topic in known else '')
     rule = (named.expanded('imu/data'), frames.imu_topic)
     values = {'world_frame': frames.world, 'mount_frame': frames.mount}

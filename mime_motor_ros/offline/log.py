@@ -8,15 +8,19 @@ in `KNOWN`, and the columns that ``motor_replay`` writes are among them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 import csv
+from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..drive import COMMANDED_BY
+from ..errors import shortened
 from ..inputs import Imu, JointCommand, Odometry, Transform, Twist
 from ..settings import MotorSettings, Settings
 from ..timeline import NANOSECONDS
+from ..vector import conjugate, rotate
 from .feed import Arrived
 from .recording import RecordingError
 
@@ -40,6 +44,8 @@ COMMANDS = {
     'positions': ('command', 'position_cmd_rad', 'position_des_rad'),
     'volts': ('command', 'voltage_cmd_v', 'voltage_v'),
 }
+LATEST_NS = 2**31 * NANOSECONDS
+"""Where the stamps of ROS end [ns]."""
 NUMBERED = ('tau_cmd{}_Nm', 'torque_cmd{}_Nm', 'torque{}_n_m')
 """Torques of several motors, counted from 1."""
 
@@ -82,8 +88,21 @@ class Log:
     def __init__(self, path: str | Path, columns: Mapping[str, str] | None = None) -> None:
         self.path = Path(path)
         self.cut = ''
+        if self.path.exists() and not self.path.is_file():
+            raise RecordingError(f'{self.path} must be a file, and is none.')
         with self._open() as file:
-            found = [name.strip() for name in next(csv.reader(file), [])]
+            try:
+                found = [name.strip() for name in next(csv.reader(file), [])]
+            except csv.Error as error:
+                raise RecordingError(f'{self.path}, line 1: {error}.') from None
+        if not any(found):
+            raise RecordingError(
+                f'{self.path}, line 1: it is empty. The first line must name the columns.'
+            )
+        if len(found) == 1 and (other := next((x for x in ';\t' if x in found[0]), '')):
+            raise RecordingError(
+                f'{self.path}, line 1: columns must be separated by commas, got {other!r}.'
+            )
         for name, column in (columns or {}).items():
             if column not in found:
                 raise RecordingError(
@@ -92,6 +111,9 @@ class Log:
                 )
             found[found.index(column)] = name
         self.header = found
+        twice = next((x for x in found if x and found.count(x) > 1), '')
+        if twice:
+            raise RecordingError(f'{self.path}, line 1: there are two columns {twice!r}.')
         if not set(TIME) & set(found):
             raise RecordingError(
                 f'{self.path}, line 1: a column t_s [s] or stamp_ns is needed, there are '
@@ -115,18 +137,22 @@ class Log:
         """Find the times of the first row and of the last, as far as they are good."""
         is_ns = 'stamp_ns' in self.header
         at = self.header.index('stamp_ns' if is_ns else 't_s')
+
+        def first_good(rows: Iterator[list[str]]) -> int:
+            for cells in rows:
+                with suppress(ValueError, IndexError):
+                    return _time(cells[at], is_ns)
+            return 0
+
+        with self._open() as file, suppress(csv.Error):
+            rows = csv.reader(file)
+            next(rows)
+            self.start_ns = first_good(islice(rows, 100))
         with open(self.path, 'rb') as file:
-            file.readline()
-            lines = [file.readline()]
-            file.seek(max(file.tell(), self.path.stat().st_size - 65536))
-            lines += file.read().splitlines()[-1:]
-        times = []
-        for line in lines:
-            try:
-                times.append(_time(line.decode().split(',')[at], is_ns))
-            except (ValueError, IndexError):
-                times.append(0)
-        self.start_ns, self.end_ns = times[0], max(times)
+            file.seek(max(0, self.path.stat().st_size - 65536))
+            last = file.read().decode('utf-8', 'replace').splitlines()[-100:]
+        with suppress(csv.Error):
+            self.end_ns = max(self.start_ns, first_good(iter([*csv.reader(last)][::-1])))
 
     def columns(self, chosen: Settings) -> _Columns:
         """
@@ -197,7 +223,7 @@ class Log:
                     for at in needed:
                         text = cells[at].strip()
                         try:
-                            numbers[at] = float(text) if text else float('nan')
+                            numbers[at] = float(_digits(text)) if text else float('nan')
                         except ValueError:
                             raise ValueError(
                                 f'{self.header[at]} must be a number, got {text!r}'
@@ -223,12 +249,24 @@ def _commands_of(motor: MotorSettings) -> tuple[str, ...]:
 
 
 def _time(text: str, is_ns: bool) -> int:
+    shown = shortened(text.strip(), 40)
+    name, least = (TIME[0], LATEST_NS) if is_ns else (TIME[1], LATEST_NS // NANOSECONDS)
     try:
-        return int(text) if is_ns else round(float(text) * NANOSECONDS)
-    except (ValueError, OverflowError):
-        raise ValueError(
-            f'{TIME[0] if is_ns else TIME[1]} must be a number, got {text.strip()!r}'
-        ) from None
+        time_ns = int(_digits(text)) if is_ns else round(float(_digits(text)) * NANOSECONDS)
+    except OverflowError:
+        time_ns = LATEST_NS
+    except ValueError:
+        raise ValueError(f'{name} must be a number, got {shown!r}') from None
+    if time_ns >= LATEST_NS:
+        raise ValueError(f'{name} must be below {least}, got {shown} (another unit?)')
+    return time_ns
+
+
+def _digits(text: str) -> str:
+    """Return a text that may be a number; Python takes 1_0 for one too."""
+    if '_' in text:
+        raise ValueError
+    return text
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -243,6 +281,14 @@ class LogFeed:
     def __init__(self, log: Log, chosen: Settings) -> None:
         self._log, self._chosen = log, chosen
         self._found = log.columns(chosen)
+        if chosen.rate_source == 'odometry' and not (self._found.rate and self._found.pose):
+            raise RecordingError(
+                f'{log.path}, line 1: rate_source odometry needs columns of the rate and of the '
+                f'pose, {RATE[0]} ... and {POSE[0]} ...; there are {_listed(log.header)}. Take '
+                'another rate_source.'
+            )
+        self._begins = self._begin()
+        log.start_ns = self._begins or log.start_ns
         self.sources = log.used(self._found, chosen)
         self.notes = [
             'read: ' + ', '.join(f'{column} ({what})' for column, what in self.sources.items())
@@ -251,9 +297,22 @@ class LogFeed:
     def arrived(self) -> Iterator[Arrived]:
         """Read the rows."""
         found = self._found
+        if self._begins:
+            yield Arrived(self._begins, 0, 'csv', ())
         for stamp_ns, numbers in self._log.rows(found):
             items = list(self._items(stamp_ns or 1, numbers))  # nothing is stamped 0
             yield Arrived(stamp_ns or 1, 0, 'csv', items)
+
+    def _begin(self) -> int:
+        """Return where the first step of a table begins [ns], so that it is taken again."""
+        if 'dt_s' in self._log.header:
+            at = self._log.header.index('dt_s')
+            found = self._found._replace(rate=(*self._found.rate, at))
+            for stamp_ns, numbers in self._log.rows(found):
+                if 0.0 < numbers[at] < 1.0:
+                    return max(1, stamp_ns - round(numbers[at] * NANOSECONDS))
+                break
+        return 0
 
     def _items(self, stamp_ns: int, numbers: list[float]) -> Iterator[Any]:
         found, chosen = self._found, self._chosen
@@ -264,8 +323,10 @@ class LogFeed:
             position: Any = pose[:3]
             orientation: Any = pose[3:]
             if 'odometry' in (chosen.pose_source, chosen.rate_source):
-                turning = rate or (0.0, 0.0, 0.0)
-                yield Odometry(stamp_ns, world, mount, position, orientation, turning)
+                own: Any = rate or (0.0, 0.0, 0.0)  # which then is not read
+                if rate and found.rate_in_world:  # of an odometry it is in the mount's axes
+                    own = rotate(conjugate(orientation), rate)
+                yield Odometry(stamp_ns, world, mount, position, orientation, own)
             if chosen.pose_source == 'tf':
                 yield Transform(stamp_ns, world, mount, position, orientation)
         if rate:

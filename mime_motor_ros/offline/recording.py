@@ -206,7 +206,7 @@ def guess_frames(recording: Recording, imu_topic: str = '') -> Frames:
         If the recording has no IMU, or no moving transform leads to it.
 
     """
-    imu_topics = [topic.name for topic in recording.topics if topic.type == IMU]
+    imu_topics = [topic.name for topic in recording.topics if topic.type == IMU and topic.count]
     imu_topic = imu_topic or (imu_topics[0] if imu_topics else '')
     if imu_topic not in imu_topics:
         known = ', '.join(imu_topics) or 'none'

@@ -126,7 +126,7 @@ class Report:
             If there is a file already, or it cannot be written.
 
         """
-        text = self.html().encode('utf-8')
+        text = self.html().encode('utf-8', 'replace')  # a name of a file may be any bytes
         _written(Path(path), lambda part: part.write_bytes(text), overwrite)
 
     def write_pngs(self, folder: str | Path, overwrite: bool = False) -> list[Path]:
