@@ -233,11 +233,7 @@ def test_numbers_that_are_none_of_a_log_end_it(tmp_path, row, said):
     path.write_text(f't_s,command\n1,1\n1.5,1\n{row}\n')
     made = replay(path)
     assert len(list(made)) == 500
-    assert (
-        made.cut
-        == f'{path}, line 4: {said}. The 2 rows before it are used. '
-        + (made.cut.rpartition('are used. ')[2])
-    )
+    assert f'{path}, line 4: {said}. The 2 rows before it are used.' in made.cut
 
 
 def test_a_pipe_is_no_log(tmp_path):

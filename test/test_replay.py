@@ -169,9 +169,36 @@ def test_by_stamp_no_more_is_held_than_allowed_and_time_never_goes_back():
     assert found == [(20, 20), (30, 30), (30, 10), (40, 40), (50, 50), (60, 60)]
 
 
-def test_by_stamp_a_stamp_of_another_clock_waits_until_the_end():
-    found = [x.received_ns for x in by_stamp(arrivals(10, 10**18, 20, 30), ahead=2)]
-    assert found == [10, 20, 30, 10**18]
+def test_by_stamp_a_stamp_of_another_clock_is_handed_on_at_once_and_moves_nothing():
+    torque = Arrived(0, 4, 'commands', (Commands((1.0,)),))
+    given = [*arrivals(10, 10**18), torque, *arrivals(20, 30)]
+    found = [(x.received_ns, getattr(x.items[0], 'stamp', 0)) for x in by_stamp(given, 2, 1000)]
+    assert found == [(10, 10), (10, 10**18), (10, 0), (20, 20), (30, 30)]
+
+
+def test_by_stamp_a_gap_in_a_recording_is_no_other_clock():
+    found = [x.received_ns for x in by_stamp(arrivals(10, 20, 5000, 5010, 20000, 20010), 2, 1000)]
+    assert found == [10, 20, 5000, 5010, 20000, 20010]
+
+
+def test_by_stamp_a_wrong_stamp_is_refused_and_commands_stay_where_they_are(tmp_path):
+    messages = [('/tf_static', START_NS, tf(START_NS, 'base_link', 'imu_link'))]
+    for k in range(100):
+        now = START_NS + k * 10_000_000
+        messages.append(('/tf', now, tf(now, 'odom', 'base_link')))
+        stamp = now + 3600 * 10**9 if k == 30 else now
+        messages.append(('/imu/data', now, imu(stamp, (0.1, 0.2, 0.3))))
+    made = replay(write(tmp_path / 'bag', messages), by='stamp')
+    *_, last = made
+    assert last.stamp_ns <= START_NS + 10**9
+    assert made.refused == 'imu future 1'
+
+
+def test_a_gap_that_is_shorter_than_a_tick_is_none(tmp_path):
+    log = tmp_path / 'log.csv'
+    log.write_text('t_s,command\n' + ''.join(f'{1 + k / 100},0.1\n' for k in range(100)))
+    made = replay(log, overrides={'max_gap': 0.008})
+    assert (len(list(made)), made.session.gaps) == (990, 0)
 
 
 def test_by_stamp_what_has_no_stamp_takes_the_newest_before_it():

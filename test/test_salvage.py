@@ -194,3 +194,23 @@ def test_what_is_not_there_is_one_line(tmp_path):
         RecordingError, match='none does not exist. Give the folder of a recording'
     ):
         readable(tmp_path / 'none')
+
+
+def test_rows_of_a_cut_database_come_in_order_of_receipt(monkeypatch):
+    from mime_motor_ros.offline import salvage
+
+    monkeypatch.setattr(salvage, 'AHEAD', 3)
+    times = [3, 1, 2, 6, 4, 5, 9, 8, 7]
+    rows = iter([('/a', 'k', time, b'') for time in times])
+    assert [row[2] for row in salvage._sorted(rows)] == sorted(times)
+
+
+def test_a_log_beside_a_database_that_was_not_put_in_is_told(tmp_path):
+    from mime_motor_ros.offline.salvage import readable
+
+    bag = record(tmp_path / 'bag', rosbag2.StoragePlugin.SQLITE3)
+    (file,) = bag.glob('*.db3')
+    assert readable(bag).notes == []
+    file.with_name(f'{file.name}-wal').write_bytes(b'pages')
+    (note,) = readable(bag).notes
+    assert note.startswith(f'{file}-wal is not read: its recorder was killed.')

@@ -25,6 +25,7 @@ from ..session import Outcome, Session
 from ..statuses import OK, Status, Statuses
 from ..subscriptions import subscriptions
 from ..timeline import NANOSECONDS
+from .log import Log
 from .replaying import Replay
 
 CONTROL_MSGS = {  # which is no part of the core of ROS
@@ -80,15 +81,21 @@ class Recorded(Statuses):
 
     def __init__(self, made: Replay) -> None:
         topics: dict[str, list[str]] = {}
+        is_log = isinstance(made.recording, Log)
+        self._read = {made.recording.name} if is_log else set(made.topics)
+        if not is_log:  # one may be read in place of another
+            for name, source in made.topics.items():
+                topics.setdefault(source, []).append(name)
         for one in subscriptions(made.settings):
-            topics.setdefault(one.source, []).append(made.names.full(one.topic))
+            name = made.recording.name if is_log else made.names.full(one.topic)
+            topics.setdefault(one.source, [name])
         super().__init__(made.session, made.received_by, topics)
         self._made = made
         self._before_ns = 0
 
     def fitting(self, topic: str) -> Sequence[str]:
         """Return whether the recording has a topic."""
-        return ('the recording',) if topic in self._made.topics else ()
+        return ('the recording',) if topic in self._read else ()
 
     def no_sender(self, topic: str, strangers: bool) -> str:
         """Say that a topic was not recorded."""

@@ -52,7 +52,9 @@ class Instant(NamedTuple):
     records: tuple[Any, ...]
 
 
-def instants(records: Iterable[Any], tail: float = TAIL) -> Iterator[Instant]:
+def instants(
+    records: Iterable[Any], tail: float = TAIL, tick_ns: int = TICK_NS
+) -> Iterator[Instant]:
     """
     Return the records grouped by time of receipt, with empty ticks in every longer gap.
 
@@ -64,6 +66,8 @@ def instants(records: Iterable[Any], tail: float = TAIL) -> Iterator[Instant]:
         Anything with a ``received_ns``, in order.
     tail
         How long ticks go on after the last record [s].
+    tick_ns
+        Between two ticks [ns].
 
     """
     group: list[Any] = []
@@ -71,53 +75,82 @@ def instants(records: Iterable[Any], tail: float = TAIL) -> Iterator[Instant]:
         if group and record.received_ns != group[0].received_ns:
             yield Instant(group[0].received_ns, tuple(group))
             if record.received_ns - group[0].received_ns <= LONGEST_GAP_NS:
-                yield from _ticks(group[0].received_ns, record.received_ns)
+                yield from _ticks(group[0].received_ns, record.received_ns, tick_ns)
             group = []
         group.append(record)
     if group:
         last_ns = group[0].received_ns
         yield Instant(last_ns, tuple(group))
-        yield from _ticks(last_ns, last_ns + round(tail * 1e9) + 1)
+        yield from _ticks(last_ns, last_ns + round(tail * 1e9) + 1, tick_ns)
 
 
-def _ticks(after_ns: int, before_ns: int) -> Iterator[Instant]:
-    for tick_ns in range(after_ns + TICK_NS, before_ns, TICK_NS):
-        yield Instant(tick_ns, ())
+def _ticks(after_ns: int, before_ns: int, tick_ns: int) -> Iterator[Instant]:
+    for now_ns in range(after_ns + tick_ns, before_ns, tick_ns):
+        yield Instant(now_ns, ())
 
 
-def by_stamp(arrived: Iterable[Arrived], ahead: int = REORDERED) -> Iterator[Arrived]:
+def by_stamp(
+    arrived: Iterable[Arrived], ahead: int = REORDERED, most_ns: int = NANOSECONDS // 2
+) -> Iterator[Arrived]:
     """
     Return the inputs in order of their stamps, one by one, the stamp as time of receipt.
 
     Where two have one stamp the order is that of the topics, then that of the file. What has no
     stamp takes the newest one before it. Static transforms hold at all times, and are handed on
     at once. An input that is more than ``ahead`` behind others keeps its stamp and its place:
-    the session says that it is late, or old.
+    the session says that it is late, or old. A stamp of more than ``most_ns`` ahead, behind which
+    time does not go on, is of another clock: it is handed on at once, and the session refuses it.
     """
     heap: list[tuple[int, int, int, Arrived]] = []
+    aside: list[Arrived] = []  # what has no time of its own: at the next there is
+    doubtful: list[tuple[int, Arrived]] = []
     number = count()
-    newest = 0
-    now = 0
+    newest = now = 0
+
+    def put(stamp: int, one: Arrived) -> None:
+        heapq.heappush(heap, (stamp, one.turn, next(number), one))
+
+    def taken() -> list[Arrived]:
+        nonlocal now
+        stamp, _, _, single = heapq.heappop(heap)
+        now = max(now, stamp)
+        found = [one._replace(received_ns=now) for one in (single, *aside)]
+        aside.clear()
+        return found
+
     for one in arrived:
         if one.error or not one.items:
-            yield one._replace(received_ns=now)
-            continue
+            aside.append(one)
         for item in one.items:
             single = one._replace(items=(item,))
             if getattr(item, 'static', False):
                 yield single._replace(received_ns=now)
                 continue
             stamp = 0 if type(item) is Commands else item.stamp
-            newest = max(newest, stamp)
-            heapq.heappush(heap, (stamp or newest, one.turn, next(number), single))
+            if not stamp:
+                put(newest, single)
+                continue
+            if doubtful:
+                goes_on = stamp >= doubtful[0][0] - most_ns
+                for when, other in doubtful:
+                    if goes_on:
+                        newest = max(newest, when)
+                        put(when, other)
+                    else:
+                        aside.append(other)
+                doubtful.clear()
+            if newest and stamp - newest > most_ns:
+                doubtful.append((stamp, single))
+            else:
+                newest = max(newest, stamp)
+                put(stamp, single)
         while len(heap) > ahead:
-            stamp, _, _, single = heapq.heappop(heap)
-            now = max(now, stamp)
-            yield single._replace(received_ns=now)
+            yield from taken()
+    aside += [other for _, other in doubtful]
     while heap:
-        stamp, _, _, single = heapq.heappop(heap)
-        now = max(now, stamp)
-        yield single._replace(received_ns=now)
+        yield from taken()
+    for one in aside:
+        yield one._replace(received_ns=now)
 
 
 class Feed:
@@ -181,6 +214,8 @@ class Feed:
         for record in self.recording.records(tuple(self._topics)):
             turn, one = self._topics[record.topic]
             try:
+                if record.type != one.type:  # a topic may have had two, one after the other
+                    raise ValueError(f'it is a {record.type}, not a {one.type}')
                 if len(record.data) > MOST_BYTES:
                     raise ValueError(f'{len(record.data)} bytes, more than {MOST_BYTES}')
                 items = one.read(record.data if one.of_bytes else record.message)

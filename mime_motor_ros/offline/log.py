@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ..drive import COMMANDED_BY
 from ..errors import shortened
 from ..inputs import Imu, JointCommand, Odometry, Transform, Twist
+from ..session import source_of
 from ..settings import MotorSettings, Settings
 from ..timeline import NANOSECONDS
 from ..vector import conjugate, rotate
@@ -300,8 +301,12 @@ class LogFeed:
         if self._begins:
             yield Arrived(self._begins, 0, 'csv', ())
         for stamp_ns, numbers in self._log.rows(found):
-            items = list(self._items(stamp_ns or 1, numbers))  # nothing is stamped 0
-            yield Arrived(stamp_ns or 1, 0, 'csv', items)
+            now_ns = stamp_ns or 1  # nothing is stamped 0
+            items = list(self._items(now_ns, numbers))
+            for turn, item in enumerate(items):
+                yield Arrived(now_ns, turn, source_of(item), (item,))
+            if not items:
+                yield Arrived(now_ns, 0, 'csv', ())
 
     def _begin(self) -> int:
         """Return where the first step of a table begins [ns], so that it is taken again."""

@@ -29,7 +29,7 @@ from ..settings import (
     settings,
 )
 from ..timeline import NANOSECONDS, nanoseconds
-from .feed import Arrived, by_stamp, Feed, instants
+from .feed import Arrived, by_stamp, Feed, instants, TICK_NS
 from .guess import guess, guess_log
 from .log import Log, LogFeed
 from .recording import Recording, RecordingError
@@ -109,7 +109,9 @@ class Replay:
         self._is_used = True
         session, settle = self.session, self.settings.settle
         last_ns = 0
-        for now_ns, records in instants(self._in_span(), settle / NANOSECONDS):
+        # No longer than what the session takes for a gap, or there would be nothing else.
+        tick_ns = min(TICK_NS, self.settings.max_gap)
+        for now_ns, records in instants(self._in_span(), settle / NANOSECONDS, tick_ns):
             if self.stop():
                 return
             # A node looks at its topics in a fixed order.
@@ -136,7 +138,9 @@ class Replay:
         """Give what arrived, in order, between start and end; what is latched before that too."""
         end_ns = begin_ns = None
         arrived = self._arrived()
-        for one in arrived if self.by == 'receipt' else by_stamp(arrived):
+        if self.by == 'stamp':
+            arrived = by_stamp(arrived, most_ns=self.settings.max_gap)
+        for one in arrived:
             if begin_ns is None:
                 if self.by == 'stamp' and not one.received_ns:
                     self._latch(one)  # static, before the first that has a stamp

@@ -28,6 +28,8 @@ REMEDY = {
 }
 NOTHING: Any = type('Nothing', (), {'offered_qos_profiles': ()})()
 Read = tuple[Any, int, bytes]
+AHEAD = 65536
+"""Rows of a database that are looked ahead: some 20 MB of an IMU."""
 
 
 class Connection(NamedTuple):
@@ -156,7 +158,10 @@ class CutDb3(Cut):
     """An SQLite file that is not whole."""
 
     def read(self) -> Iterator[tuple[str, str, int, bytes]]:
-        """Give what can be read, in the order in which it was written."""
+        """Give what can be read; it is written in about the order of receipt, but not quite."""
+        yield from _sorted(self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, str, int, bytes]]:
         with closing(sqlite3.connect(f'file:{self.path}?immutable=1', uri=True)) as base:
             base.execute('PRAGMA writable_schema=ON')  # or one shorter than it says is refused
             topics = {x: (name, kind) for x, name, kind in base.execute(
@@ -164,7 +169,25 @@ class CutDb3(Cut):
             for topic, time_ns, data in base.execute(
                 'SELECT topic_id, timestamp, data FROM messages NOT INDEXED'
             ):
+                if topic not in topics:
+                    return  # the row is spoilt
                 yield *topics[topic], time_ns, data
+
+
+def _sorted(
+    rows: Iterator[tuple[str, str, int, bytes]],
+) -> Iterator[tuple[str, str, int, bytes]]:
+    """Give rows in order of their times, as far as none is more than AHEAD rows behind others."""
+    waiting: list[tuple[int, int, tuple[str, str, int, bytes]]] = []
+    try:
+        for number, one in enumerate(rows):
+            heapq.heappush(waiting, (one[2], number, one))
+            if len(waiting) > AHEAD:
+                yield heapq.heappop(waiting)[2]
+    except sqlite3.Error:  # where it is cut; what was read before is used
+        pass
+    while waiting:
+        yield heapq.heappop(waiting)[2]
 
 
 class Pieces(Recording):
@@ -274,7 +297,18 @@ def readable(path: str | Path) -> Recording:
         If nothing of it can be read.
 
     """
-    path = Path(path)
+    made = _readable(Path(path))
+    for file in [*Path(path).iterdir()] if Path(path).is_dir() else [Path(path)]:
+        log = file.with_name(f'{file.name}-wal')
+        if file.suffix == '.db3' and log.is_file() and log.stat().st_size:
+            made.notes.append(
+                f'{log} is not read: its recorder was killed. Put it in, in a copy of both, with: '
+                f"sqlite3 {file} 'PRAGMA wal_checkpoint'."
+            )
+    return made
+
+
+def _readable(path: Path) -> Recording:
     if path.is_dir() and not (path / 'metadata.yaml').is_file():
         return Pieces(
             path,
