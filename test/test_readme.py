@@ -458,14 +458,15 @@ def test_the_recordings_give_the_rows_that_are_shown():
 def test_the_figures_have_the_names_and_targets_of_the_bench():
     for module in ('rich', 'rosbags'):
         pytest.importorskip(module, reason=f'needs the package {module}')
-    from bench import Loop, table
+    from bench import Loop, Replays, table
 
     steps = dict.fromkeys(
         ('symmetric', 'asymmetric', 'mujoco', 'session', 'without drives', 'unused'), 1.0
     )
     rolled = defaultdict(lambda: 1.0)
     loop = Loop(*[1.0] * len(Loop._fields))
-    shown = table(steps, rolled, loop, loop, loop)
+    replays = Replays('broad07_fast_rotation', 1.0, 3600.0, 1.0)
+    shown = table(steps, rolled, replays, loop, loop, loop)
     names, *_, goals = (list(column.cells) for column in shown.columns)
     of_bench = dict(zip(names, goals, strict=True))
     rows = {row[0]: row[4] for row in tables('Figures')[0]}
