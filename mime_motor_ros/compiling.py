@@ -15,6 +15,7 @@ from hashlib import sha256
 from inspect import isfunction
 import logging
 from operator import attrgetter
+import os
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -64,6 +65,13 @@ def numba() -> Any:
 
     event.register('numba:compile', Sayer())
     return numba
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, 'sched_getaffinity'):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # where a system does not say which
 
 
 def own(module: ModuleType) -> list[Callable[..., Any]]:

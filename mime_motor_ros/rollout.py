@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import isfinite
-import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from . import arrays
 from .arrays import Array
-from .compiling import compiled, numba, numbers
+from .compiling import compiled, cores, numba, numbers
 from .drive import at_rest, Drive, PLAIN
 from .errors import MotorError, ParameterError
 from .loop import Given, HELPERS, Kept, run, State, Vectors
@@ -207,7 +206,7 @@ def rollout(
             raise _too_large(m)
         return last
 
-    workers = min(threads or len(os.sched_getaffinity(0)), M) if is_compiled else 1
+    workers = min(threads or cores(), M) if is_compiled else 1
     if workers == 1:
         return Rollout(kept, tuple(map(tried, range(M))))
     size = min(max(1, LENGTH // N), -(-M // workers))

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compiling import numba
+from ...compiling import cores, numba
 from ...errors import MotorError
 from .figures import columns, measure
 from .points import Points
@@ -71,13 +71,6 @@ def compute(
 
 Job = tuple[Chunk, Points, Sequence[str], Sequence[int], Sequence[Stored]]
 Submit = Callable[[Job], 'Future[Array]']
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, 'sched_getaffinity'):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1  # where a system does not say which
 
 
 @contextmanager
