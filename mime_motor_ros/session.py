@@ -651,21 +651,9 @@ class Session:
         """Take the step that ends at a stamp, or say in ``waiting`` why there is none."""
         self._read(start_ns, stamp_ns)
         moving = self._moving(stamp_ns)
-        return None if moving is None else self._taken(start_ns, stamp_ns, dt, *moving)
-
-    def _given(
-        self, index: int, time_ns: int, mount: Pose
-    ) -> tuple[Setpoint | None, Wrench, Wrench]:
-        """Return what a motor is given in a step: its set point, and loads in world axes."""
-        stator, rotor = self._load(index, 'stator', mount), self._load(index, 'rotor', mount)
-        timeout = self.settings.command_timeout
-        setpoint = self.motors[index].setpoint(time_ns, timeout) if self.enabled else None
-        return setpoint, stator, rotor
-
-    def _taken(
-        self, start_ns: int, stamp_ns: int, dt: float, mount: Pose, rate: Vector
-    ) -> Outcome | None:
-        """Take a step with what it reads."""
+        if moving is None:
+            return None
+        mount, rate = moving
         setpoints, inputs, steps = [], [], []
         try:
             for i, motor in enumerate(self.motors):
@@ -711,6 +699,15 @@ class Session:
             () if self._untold else tuple([motor.told_ns for motor in self.motors]),
             tuple(setpoints),
         )
+
+    def _given(
+        self, index: int, time_ns: int, mount: Pose
+    ) -> tuple[Setpoint | None, Wrench, Wrench]:
+        """Return what a motor is given in a step: its set point, and loads in world axes."""
+        motor, setpoint = self.motors[index], None
+        if self.enabled:
+            setpoint = motor.setpoint(time_ns, self.settings.command_timeout)
+        return setpoint, self._load(index, 'stator', mount), self._load(index, 'rotor', mount)
 
     def _share(self, inputs: list[StepInputs], steps: list[Step], dt: float) -> bool:
         """Where all drives want more than the mount may take, let each have less, in place."""

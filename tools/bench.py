@@ -136,11 +136,13 @@ class WithoutDrives(Session):
         if moving is None:
             return None
         mount, rate = moving
-        inputs, steps = [], []
+        setpoints, inputs, steps = [], [], []
         for i, motor in enumerate(self.motors):
-            stream, torque = motor.commands, 0.0
+            stream, setpoint = motor.commands, None
             if self.enabled and stream.value and self._fresh(stream.stamp, stamp_ns):
-                torque = stream.value.value
+                setpoint = stream.value
+            setpoints.append(setpoint)
+            torque = setpoint.value if setpoint else 0.0
             stator, rotor = self._load(i, 'stator', mount), self._load(i, 'rotor', mount)
             inputs.append(StepInputs(mount, rate, torque, stator, rotor))
             try:
@@ -154,7 +156,9 @@ class WithoutDrives(Session):
             motor.state = step.state
         self.steps += 1
         self.waiting = ''
-        return Outcome(start_ns, stamp_ns, dt, mount, rate, tuple(steps), (), ())
+        return Outcome(
+            start_ns, stamp_ns, dt, mount, rate, tuple(steps), (), (), (), tuple(setpoints)
+        )
 
 
 def session_batch(kind: type[Session]) -> Callable[[], None]:

@@ -25,7 +25,6 @@ from ..model import MotorState, Pose
 from ..rollout import Rollout, rollout, RolloutMotor
 from ..session import Session
 from ..settings import MotorSettings, Settings
-from ..vector import Vector
 from .recording import Recording
 from .replaying import Replay, replay
 
@@ -84,7 +83,12 @@ class _Reading(Session):
             'of the motor. Give it in a frame of the mount or the world, or use motor_replay.'
         )
 
-    def _taken(self, start_ns: int, stamp_ns: int, dt: float, mount: Pose, rate: Vector) -> Any:
+    def _step(self, start_ns: int, stamp_ns: int, dt: float) -> Any:
+        self._read(start_ns, stamp_ns)
+        moving = self._moving(stamp_ns)
+        if moving is None:
+            return None
+        mount, rate = moving
         commands, loads = [], []
         for i, motor in enumerate(self.settings.motors):
             setpoint, stator, rotor = self._given(i, stamp_ns, mount)
