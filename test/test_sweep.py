@@ -646,3 +646,12 @@ def test_the_python_of_the_page_runs_as_it_stands(monkeypatch, capsys, lone, cod
     monkeypatch.chdir(ROOT)
     exec(code.replace("'recording'", repr(lone)), {})
     assert capsys.readouterr().out.startswith('[')
+
+
+def test_a_folder_with_other_things_in_it_is_never_taken_for_work(tmp_path):
+    from mime_motor_ros.offline.sweeping.work import Folder, WorkError
+
+    (tmp_path / 'thesis.txt').write_text('years')
+    with pytest.raises(WorkError, match='must be a new folder, or that of a sweep'):
+        Folder(tmp_path, {})
+    assert [x.name for x in tmp_path.iterdir()] == ['thesis.txt']
