@@ -80,7 +80,7 @@ class Folder:
         if path.exists() and not (path / 'sweep.json').is_file():
             if not path.is_dir() or any(x.name != 'lock' for x in path.iterdir()):
                 raise WorkError(
-                    f'{path} must be a new folder, or that of a sweep, and has other things in it. '
+                    f'{path} must be a new folder, or that of a sweep; other things are in it. '
                     'Choose another one with --work.'
                 )
         try:
