@@ -77,12 +77,12 @@ class Folder:
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
         # It is removed at the end, so it must be nobody else's.
-        if path.exists() and not (path / 'sweep.json').is_file():
-            if not path.is_dir() or any(x.name != 'lock' for x in path.iterdir()):
-                raise WorkError(
-                    f'{path} must be a new folder, or that of a sweep; other things are in it. '
-                    'Choose another one with --work.'
-                )
+        is_new = not path.exists() or (path / 'sweep.json').is_file()
+        if not is_new and not (path.is_dir() and all(x.name == 'lock' for x in path.iterdir())):
+            raise WorkError(
+                f'{path} must be a new folder, or that of a sweep; other things are in it. '
+                'Choose another one with --work.'
+            )
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._lock = open(path / 'lock', 'w')  # noqa: SIM115 - held as long as the object
