@@ -1,8 +1,10 @@
 """Parameters of a motor out of recordings: what was put in comes out, or it is said why not."""
 
+from dataclasses import replace
 import json
 import os
 from pathlib import Path
+import shlex
 import subprocess
 import sys
 
@@ -16,11 +18,13 @@ from mime_motor_ros.axial import Friction
 from mime_motor_ros.errors import ParameterError
 from mime_motor_ros.model import MotorParameters
 from mime_motor_ros.offline.identifying import identify, IdentifyError, Log, read, RecordingError
+from mime_motor_ros.offline.identifying.command import main
 from mime_motor_ros.offline.identifying.rolling import signals, torque
 from mime_motor_ros.rollout import rollout
 from mime_motor_ros.settings import settings
 
-DATA = Path(__file__).resolve().parents[2] / 'shared' / 'data'
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT.parent / 'shared' / 'data'
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason='needs the folder of recordings')
 COMMAND = [sys.executable, '-m', 'mime_motor_ros.offline.identifying.command']
 
@@ -144,6 +148,46 @@ def test_a_known_torque_constant_makes_torque_of_a_current():
     assert result.values['inertia'] == pytest.approx(TRUE['inertia'], rel=1e-6)
 
 
+def test_a_torque_of_the_wrong_sign_is_refused():
+    log = made(0, 0.02)
+    with pytest.raises(IdentifyError, match='The motion does not follow the torque, so the inert'):
+        identify(replace(log, torque=-log.torque))
+
+
+def test_a_load_that_nobody_told_of_is_said_to_be_missing_something():
+    log = hanging()
+    without = identify(replace(log, position=None))
+    assert 'misfit' in codes(without)
+    text = next(flag.text for flag in without.flags if flag.code == 'misfit')
+    assert text.startswith('the residual is ')
+    assert 'misfit' not in codes(identify(log))
+
+
+def one_way(sign):
+    """Return a recording of a rotor that is only ever driven one way, with an offset of 0.02."""
+    random = np.random.default_rng(1)
+    command = sign * np.repeat(random.uniform(0.2, 0.9, 40), 50)
+    motor = MotorParameters(0.02, 0.05, friction=Friction(coulomb=0.05))
+    speed = rollout(motor, dt=DT, command=command + 0.02, keep=('speed',))['speed'][0]
+    time = DT * np.arange(len(command) + 1)
+    return Log(time, np.append(command, command[-1]), np.concatenate([[0.0], speed]))
+
+
+def test_recordings_that_together_turn_both_ways_tell_an_offset():
+    assert 'one_direction' in codes(identify(one_way(1.0)))
+    both = identify([one_way(1.0), one_way(-1.0)])
+    assert 'one_direction' not in codes(both)
+    assert both.values['offset'] == pytest.approx(0.02, rel=1e-6)
+    assert both.values['coulomb_friction'] == pytest.approx(0.05, rel=1e-6)
+
+
+def test_what_is_too_much_for_the_memory_is_refused_before_it_is_tried(monkeypatch):
+    monkeypatch.setattr('mime_motor_ros.offline.identifying.identifying.MOST_NUMBERS', 1000)
+    text = 'too long for one fit: 1000 samples in 2 segments. Take a part with --start and'
+    with pytest.raises(IdentifyError, match=text):
+        identify(made(0))
+
+
 def test_one_direction_and_one_speed_are_said():
     n = 600
     command = np.where(np.arange(n) < 100, 0.02, 0.5)
@@ -191,8 +235,28 @@ def test_commands_beyond_the_torque_limit_are_left_out():
     ('arguments', 'text'),
     [
         ({'known': {'mass': 1.0}}, 'known mass must be one of inertia, damping'),
-        ({'guess': {'inertia': 0.0}}, 'guess inertia must be finite and > 0 kg m^2, got 0.0'),
-        ({'known': {'damping': -1.0}}, 'known damping must be finite and >= 0 N m s, got -1.0'),
+        (
+            {'guess': {'inertia': 0.0}},
+            'guess inertia must be from 1e-12 to 1e+12 kg m^2, got 0.0.',
+        ),
+        ({'known': {'damping': -1.0}}, 'known damping must be from 0 to 1e+12 N m s, got -1.0.'),
+        (
+            {'known': {'offset': 1e300}},
+            'known offset must be from -1e+12 to 1e+12 N m, got 1e+3',
+        ),
+        (
+            {'known': {'command_delay': 2.0}},
+            'known command_delay must be shorter than seed 0, 2 s, got 2.0.',
+        ),
+        (
+            {
+                'known': dict.fromkeys(('inertia', 'torque_scale'), 1.0)
+                | dict.fromkeys(
+                    ('damping', 'coulomb_friction', 'command_delay', 'load', 'offset'), 0.0
+                )
+            },
+            'known must be fewer than all of inertia, damping',
+        ),
         ({'segment': 0.0}, 'segment must be finite and > 0 s, got 0.0'),
         ({'max_delay': float('nan')}, 'max_delay must be finite and > 0 s, got nan'),
     ],
@@ -206,6 +270,78 @@ def test_a_bad_argument_is_refused(arguments, text):
 def test_time_that_goes_back_is_refused():
     with pytest.raises(RecordingError, match='time of recording must rise.*in sample 2'):
         Log([0.0, 1.0, 1.0], [0.0] * 3, [0.0] * 3)
+
+
+@pytest.mark.parametrize(('unit', 'factor'), [('ms', 1e3), ('us', 1e6), ('ns', 1e9)])
+def test_a_time_in_other_units_is_asked_about_and_read(tmp_path, unit, factor):
+    log, file = made(0, 0.02), tmp_path / 'a.csv'
+    first = 1_700_000_000 * 10**9 if unit == 'ns' else 0
+    stamps = [first + round(t * factor) for t in log.time]
+    rows = zip(stamps, log.torque, log.speed, strict=True)
+    lines = [f'{t},{u:.9g},{w:.9g}' for t, u, w in rows]
+    file.write_text('\n'.join(['t,torque,speed', *lines]))
+    with pytest.raises(
+        IdentifyError,
+        match=r'a.csv must have samples closer than 0.5 s, got .*'
+        'between them. If its time is in other units, name them with --time-unit',
+    ):
+        identify(read(file))  # fmt: skip
+    assert read(file, time_unit=unit).time == pytest.approx(log.time, abs=1e-12)
+    with pytest.raises(ParameterError, match='time_unit must be one of s, ms, us, ns, got'):
+        read(file, time_unit='h')
+
+
+def test_a_time_since_1970_gives_what_a_time_from_0_gives():
+    log = made(0, 0.02)
+    late, early = identify(replace(log, time=log.time + 1.7e9)).values, identify(log).values
+    for name in TRUE:
+        assert late[name] == pytest.approx(early[name], rel=1e-3, abs=1e-6), name
+
+
+def test_a_part_is_taken_by_the_time_from_the_first_sample(recording):
+    log = replace(read(recording), time=read(recording).time + 5.0)
+    part = log.between(0.5, 1.0)
+    assert (part.time[0], part.time[-1]) == pytest.approx((5.5, 6.5))
+    assert len(part) == len(part.torque) == len(part.speed) == 501
+    text = 'step.csv must have 2 samples from 3 s on for 1 s, got 0; it lasts 2 s.'
+    with pytest.raises(RecordingError, match=text):
+        log.between(3.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ('text', 'said'),
+    [
+        ('t;torque;speed\n0;0;0', "line 1: columns must be separated by commas, got ';'. Save it"),
+        ('t\ttorque\tspeed\n0\t0\t0', "columns must be separated by commas, got '\\t'"),
+        ('t,torque,speed,t\n0,0,0,0', "line 1: there are two columns 't'."),
+        (
+            't,torque,speed\n0,0,0\n1,"0,5",0',
+            "line 3 of a.csv: torque must be a number, got '0,5'.",
+        ),
+        ('t,torque,speed\n1,"0,5",0', "got '0,5'. Numbers have a point, not a comma."),
+        ('t,torque,speed\n0,0,off', "line 2 of a.csv: speed must be a number, got 'off'. Cut "),
+        ('t,torque,speed\n0,0,nan\n1,0,0', 'speed of a.csv must be finite, got nan in sample 0.'),
+        (f't,torque,speed\n0,0,0\n{"9" * 400},0,0', 'time of a.csv must be finite, got inf'),
+        ('t,torque,speed\n0,0,0', 'a.csv must be a CSV of a header and at least 2 rows, got 1.'),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_told_with_its_place(tmp_path, monkeypatch, text, said):
+    monkeypatch.chdir(tmp_path)
+    Path('a.csv').write_text(text)
+    with pytest.raises(RecordingError) as error:
+        read('a.csv')
+    assert said in str(error.value)
+
+
+def test_a_column_that_is_not_taken_may_hold_anything(tmp_path):
+    (tmp_path / 'a.csv').write_text('t,torque,speed,note,note\n0,0,0,on,\n1,1,1,off,x')
+    assert read(tmp_path / 'a.csv').torque.tolist() == [0.0, 1.0]
+
+
+def test_a_motor_that_a_file_does_not_have_is_named(tmp_path):
+    (tmp_path / 'a.csv').write_text('t,tau_meas1_Nm,vel1_rad_s\n0,0,0\n1,1,1')
+    with pytest.raises(RecordingError, match="no column known as torque of motor '7'; it has 't'"):
+        read(tmp_path / 'a.csv', motor='7')
 
 
 def test_columns_are_known_or_named(tmp_path):
@@ -294,6 +430,50 @@ def test_the_program_prints_json_and_writes_what_the_node_takes(recording, tmp_p
     assert sorted(x.name for x in tmp_path.iterdir()) == ['rotor.png', 'rotor.yaml']
 
 
+@pytest.mark.parametrize('option', ['--out', '--plot'])
+def test_the_program_replaces_nothing_that_it_is_not_told_to(recording, tmp_path, capsys, option):
+    there = tmp_path / 'there.png'
+    there.write_text('mine')
+    assert main([str(recording), option, str(there)]) == 1
+    assert 'is there already. Choose another name, or add --overwrite.' in capsys.readouterr().err
+    assert there.read_text() == 'mine'
+    assert main([str(recording), option, str(there), '--overwrite']) == 0
+    assert there.read_bytes() != b'mine'
+
+
+def test_the_program_writes_over_nothing_that_it_reads(recording, tmp_path, capsys):
+    file = tmp_path / 'a.csv'
+    file.write_bytes(recording.read_bytes())
+    png = tmp_path / 'a.png'
+    for outputs in (
+        ['--out', file],
+        ['--out', tmp_path / 'no' / 'a'],
+        ['--out', png, '--plot', png],
+    ):
+        assert main([str(file), *map(str, outputs), '--overwrite']) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 3
+    assert 'there is no folder' in said[1]
+    assert '--out and --plot must be two files' in said[2]
+    assert file.read_bytes() == recording.read_bytes()
+
+
+def commands():
+    """Return the commands in the section of the page."""
+    text = (ROOT / 'doc' / 'offline.md').read_text().split('\n## motor_identify\n')[1]
+    return text.split('```sh\n')[1].split('```')[0].splitlines()
+
+
+@needs_data
+@pytest.mark.parametrize('command', commands())
+def test_a_command_of_the_page_runs_as_it_stands(tmp_path, monkeypatch, capsys, command):
+    monkeypatch.setenv('DATA', str(DATA))
+    monkeypatch.setenv('OUT', str(tmp_path))
+    program, *arguments = shlex.split(os.path.expandvars(command))
+    assert (program, main(arguments)) == ('motor_identify', 0)
+    assert 'inertia' in capsys.readouterr().out
+
+
 def test_the_program_prints_a_table(recording):
     done = run(recording)
     assert done.returncode == 0, done.stderr
@@ -308,6 +488,8 @@ def test_the_program_prints_a_table(recording):
         (['a.csv', '--known', 'mass=1'], 2, 'must be NAME=VALUE with NAME one of inertia'),
         (['a.csv', '--max-delay', '-1'], 2, 'must be a number finite and > 0'),
         (['a.csv', '--torque', 'a', '--current', 'b'], 2, 'give --torque or --current, not both'),
+        (['a.csv', '--plot', 'a.doc'], 2, "--plot must end in .png, .svg, .pdf, got 'a.doc'."),
+        (['a.csv', '--time-unit', 'h'], 2, "invalid choice: 'h' (choose from"),
     ],
 )
 def test_the_program_refuses_in_words(arguments, code, text):

@@ -439,7 +439,7 @@ def test_a_bad_point_ends_it_before_anything_runs(tmp_path, lone, capsys):
         ([], 'recordings must be at least one recording, got nothing.'),
         (['{}', '{}'], 'recordings must be each there once'),
         (['{}', '--out', 'a.txt'], 'a.txt must end in .csv or .parquet.'),
-        (['{}', '--out', 'no/a.csv'], 'no/a.csv cannot be written: there is no such folder.'),
+        (['{}', '--out', 'no/a.csv'], 'no/a.csv cannot be written: there is no folder no.'),
         (['{}', '--scheduler', 'tcp://127.0.0.1:9'], 'there is no scheduler at tcp://127.0.0.1:9'),
         (['{}', '--scheduler', 'junk://x'], 'there is no scheduler at junk://x'),
     ],

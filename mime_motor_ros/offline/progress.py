@@ -9,6 +9,23 @@ import time
 
 
 @contextmanager
+def telling(quiet: bool, what: str) -> Iterator[Callable[[str], None]]:
+    """Show on a terminal what is being done, in one line that is gone in the end."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+
+    def show(text: str) -> None:
+        line = f'{what}: {text}' if text else ''
+        print(f'\r\x1b[K{line}', end='', file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        show('')
+
+
+@contextmanager
 def progress(quiet: bool, what: str) -> Iterator[Callable[[float, float], None]]:
     """Show a bar on a terminal, with how fast it goes and how long it will still take."""
     if quiet or not sys.stderr.isatty():

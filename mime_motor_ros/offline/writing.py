@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+import errno
 import os
 from pathlib import Path
 import shutil
@@ -47,19 +48,7 @@ class Made:
         reads: Sequence[Path] = (),
     ) -> None:
         self.path = Path(path)
-        if self.path.name in ('', '..'):
-            raise OutputError(f'{self.path} must be the name of a new file or folder.')
-        try:
-            is_there = self.path.exists() or self.path.is_symlink()
-        except OSError as error:
-            raise OutputError(f'{self.path} cannot be written: {error.strerror}.') from None
-        apart(self.path, reads)
-        if is_there and not overwrite:
-            raise OutputError(
-                f'{self.path} is there already. Choose another name, or add --overwrite.'
-            )
-        if is_there:
-            _check_what_goes(self.path, is_bag)
+        refuse(self.path, overwrite, is_bag, reads)
         # A folder of its own, so that what names a file by its folder gets the right one.
         self._folder = self.path.parent / f'.{self.path.name}.{os.getpid()}'
         self.part = self._folder / self.path.name
@@ -112,6 +101,53 @@ class Made:
     def drop(self) -> None:
         """Remove what is left of it."""
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def write_whole(path: Path, write: Callable[[Path], Any], overwrite: bool = False) -> None:
+    """
+    Have a file written, as a whole or not at all; ``write`` is given where.
+
+    Raises
+    ------
+    OutputError
+        If there is something that is not to be replaced, or it cannot be written.
+
+    """
+    made = Made(path, overwrite)
+    try:
+        write(made.part)
+    except OSError as error:
+        made.drop()
+        raise OutputError(f'{path} cannot be written: {error.strerror or error}.') from None
+    except BaseException:
+        made.drop()
+        raise
+    made.finish()
+
+
+def refuse(
+    path: Path, overwrite: bool = False, is_bag: bool = False, reads: Sequence[Path] = ()
+) -> None:
+    """
+    Raise OutputError where an output is not to be written; parameters as of `Made`.
+
+    A program calls it before it begins on what takes its time.
+    """
+    if path.name in ('', '..'):
+        raise OutputError(f'{path} must be the name of a new file or folder.')
+    try:
+        is_there = path.exists() or path.is_symlink()
+        if not path.parent.is_dir():
+            raise OutputError(f'{path} cannot be written: there is no folder {path.parent}.')
+    except OSError as error:
+        raise OutputError(f'{path} cannot be written: {error.strerror}.') from None
+    apart(path, reads)
+    if is_there and not overwrite:
+        raise OutputError(f'{path} is there already. Choose another name, or add --overwrite.')
+    if is_there:
+        _check_what_goes(path, is_bag)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise OutputError(f'{path} cannot be written: {os.strerror(errno.EACCES)}.')
 
 
 def apart(path: Path, reads: Sequence[Path]) -> None:

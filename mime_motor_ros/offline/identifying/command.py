@@ -16,17 +16,22 @@ from pathlib import Path
 import re
 import shutil
 import sys
-from typing import NoReturn
+from typing import NoReturn, TYPE_CHECKING
 
 from ...errors import MotorError, ParameterError
 from ...options import number
 from ...stopping import leave, Stop
+from ..progress import telling
+
+if TYPE_CHECKING:
+    from .identifying import Identified
 
 NAMES = (
     'inertia', 'damping', 'coulomb_friction', 'torque_scale', 'command_delay', 'load', 'offset',
 )  # fmt: skip
 """As `rolling.NAMES`, which is not imported for a --help."""
 QUANTITIES = ('time', 'torque', 'current', 'speed', 'position', 'mount_rate', 'mount_angle')
+PICTURES = ('.png', '.svg', '.pdf')
 EXAMPLES = """
 examples:
   motor_identify step.csv
@@ -34,6 +39,7 @@ examples:
   motor_identify pendulum.csv --known load=1.0026 --guess inertia=0.05
   motor_identify arms.csv --motor 2 --mount-arm 0.3
   motor_identify log.csv --time t --current i_q --speed w --known torque_scale=0.091
+  motor_identify long.csv --time-unit ms --start 30 --duration 60
   motor_identify recorded_live --motor wheel
   motor_identify step.csv --json | jq .inertia
 
@@ -71,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    not_negative = number('finite and >= 0', lambda x: 0.0 <= x < math.inf)
     positive = number('finite and > 0', lambda x: 0.0 < x < math.inf)
     any_number = number('that is finite', math.isfinite)
     options.add_argument(
@@ -90,6 +97,12 @@ def parser() -> argparse.ArgumentParser:
             metavar='COLUMN',
             help=f'column of the {what.get(name, name.replace("_", " "))}',
         )
+    options.add_argument('--time-unit', choices=('s', 'ms', 'us', 'ns'), default='',
+                         help='of the time of a CSV (s; ns of stamp_ns)')  # fmt: skip
+    options.add_argument('--start', type=not_negative, default=0.0, metavar='S',
+                         help='leave out what is before, from the first sample [s]')  # fmt: skip
+    options.add_argument('--duration', type=positive, metavar='S',
+                         help='take so much of each recording [s]')  # fmt: skip
     options.add_argument('--motor', default='', help='number or name of it, where a file has many')
     options.add_argument('--topic', default='', help='of JointState, where a rosbag2 has several')
     options.add_argument('--max-delay', type=positive, default=0.05, metavar='S',
@@ -111,13 +124,15 @@ def parser() -> argparse.ArgumentParser:
     options.add_argument('--name', type=motor_name, default='rotor',
                          help='of the motor in --out (rotor)')  # fmt: skip
     options.add_argument('--plot', type=Path, metavar='FILE', help='picture (.png, .svg, .pdf)')
+    options.add_argument('--overwrite', action='store_true', help='replace --out and --plot')
+    options.add_argument('--quiet', action='store_true', help='no line of what is being done')
     return options
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Find parameters and print them; return the exit code of the process."""
     stop = Stop(code=1).catch_signals()
-    stop.at_once = True  # nothing has to be put away: files are written as a whole or not at all
+    stop.at_once = True  # nothing has to be put away, until files are written
     made_of = parser()
     try:
         import argcomplete
@@ -129,16 +144,52 @@ def main(args: Sequence[str] | None = None) -> int:
     given = {name: getattr(options, name) for name in QUANTITIES if getattr(options, name)}
     if 'current' in given and 'torque' in given:
         made_of.error('give --torque or --current, not both.')
-    known = dict(options.known)
-
+    if options.plot and options.plot.suffix.lower() not in PICTURES:
+        made_of.error(f'--plot must end in {", ".join(PICTURES)}, got {str(options.plot)!r}.')
+    try:
+        made = _identified(options, given, stop)
+    except ParameterError as error:
+        print(f'motor_identify: {error}', file=sys.stderr)
+        return 2
+    except MotorError as error:
+        print(f'motor_identify: {error}', file=sys.stderr)
+        return 1
     from . import show
-    from .identifying import as_dict, identify
+    from .identifying import as_dict
+
+    if options.json:
+        print(json.dumps(as_dict(made), allow_nan=False))
+    else:
+        width = max(60, min(shutil.get_terminal_size((99, 24)).columns, 120))
+        print(show.table(made, dict(options.known), width))
+    return 0
+
+
+def _identified(options: argparse.Namespace, columns: dict[str, str], stop: Stop) -> Identified:
+    """Read, find, and write what is to be written."""
+    from ..writing import OutputError, refuse, write_whole
+    from . import show
+    from .identifying import identify
     from .logs import read
 
-    try:
+    outputs = [path for path in (options.out, options.plot) if path]
+    for path in outputs:
+        refuse(path, options.overwrite, reads=[Path(one) for one in options.recordings])
+    if len(outputs) == 2 and options.out.resolve() == options.plot.resolve():
+        raise OutputError(f'--out and --plot must be two files, got {options.out} twice.')
+    if options.plot:
+        import matplotlib  # noqa: F401, before what takes its time
+    with telling(options.quiet, 'motor_identify') as tell:
+        tell('reading')
+        logs = [
+            read(path, columns, options.motor, options.topic, options.time_unit).between(
+                options.start, options.duration
+            )
+            for path in options.recordings
+        ]
         made = identify(
-            [read(path, given, options.motor, options.topic) for path in options.recordings],
-            known=known,
+            logs,
+            known=dict(options.known),
             guess=dict(options.guess),
             max_delay=options.max_delay,
             segment=options.segment,
@@ -146,28 +197,19 @@ def main(args: Sequence[str] | None = None) -> int:
             torque_limit=options.torque_limit,
             load_angle=options.load_angle,
             mount_arm=options.mount_arm,
-            of_current='current' in given,
+            of_current='current' in columns,
+            show=tell,
         )
+        stop.at_once = False
         if options.out:
-            show.written(options.out, show.parameter_file(made, options.name))
+            text = show.parameter_file(made, options.name)
+            write_whole(
+                options.out, lambda part: part.write_text(text, 'utf-8'), options.overwrite
+            )
         if options.plot:
-            show.plot(made, options.plot)
-    except ParameterError as error:
-        print(f'motor_identify: {error}', file=sys.stderr)
-        return 2
-    except MotorError as error:
-        print(f'motor_identify: {error}', file=sys.stderr)
-        return 1
-    except (OSError, ValueError) as error:
-        reason = getattr(error, 'strerror', None) or error
-        print(f'motor_identify: the files cannot be written: {reason}.', file=sys.stderr)
-        return 1
-    if options.json:
-        print(json.dumps(as_dict(made), allow_nan=False))
-    else:
-        width = max(60, min(shutil.get_terminal_size((99, 24)).columns, 120))
-        print(show.table(made, known, width))
-    return 0
+            tell('drawing')
+            write_whole(options.plot, lambda part: show.plot(made, part), options.overwrite)
+    return made
 
 
 def run() -> NoReturn:

@@ -88,7 +88,7 @@ def _runs(good: NDArray[np.bool_], cuts: NDArray[np.int64] | None = None) -> lis
     return runs
 
 
-def directions(one: Signals) -> bool:
-    """Tell whether a recording turns both ways, each for some while."""
-    size = float(np.abs(one.speed).max())
-    return all(np.mean(s * one.speed > 0.1 * size) > 0.02 for s in (1.0, -1.0))
+def directions(speeds: Array) -> bool:
+    """Tell whether speeds, of all recordings, go both ways, each for some while."""
+    size = float(np.abs(speeds).max())
+    return all(np.mean(s * speeds > 0.1 * size) > 0.02 for s in (1.0, -1.0))

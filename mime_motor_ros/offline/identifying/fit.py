@@ -7,7 +7,7 @@ so its errors are no white noise: `confidence` reckons with that, the search nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
@@ -20,12 +20,16 @@ from .rolling import NAMES, Segment, Signals, simulated, torque
 IN_LOG = ('inertia', 'torque_scale')
 """What is searched for by its logarithm; of the rest `damping` and others may end at 0."""
 NOT_NEGATIVE = ('damping', 'coulomb_friction', 'command_delay')
+LEAST, MOST = 1e-12, 1e12
+"""Between which values of IN_LOG are looked for; the others are up to MOST as well."""
 ROBUST = 3.0
 """In standard deviations of the residual, where soft_l1 begins to bend."""
 WINDOWS = (0.01, 0.1, 0.4)
 """[s], over which the momentum is balanced for a start."""
-MOST_STARTS = 4
-"""Of all starts, so many of the likeliest are searched from."""
+LIKELIEST, MOST_STARTS = 4, 32
+"""So many starts are followed, and more until two end at the same best, up to so many."""
+SPREAD = 0.3
+"""Of the ones that are drawn about the best so far, where the likely ones have been followed."""
 DEFAULTS = dict.fromkeys(NAMES, 0.0) | {'inertia': 1.0, 'torque_scale': 1.0}
 
 
@@ -87,12 +91,19 @@ class Problem:
         low, high = np.full(n, -np.inf), np.full(n, np.inf)
         for i, name in enumerate(self.free):
             if name in IN_LOG:
-                low[i], high[i] = -35.0, 35.0
+                low[i], high[i] = log(LEAST), log(MOST)
             if name in NOT_NEGATIVE:
                 low[i] = 0.0
             if name == 'command_delay':
                 high[i] = self.max_delay
         return low, high
+
+    def about(self, x: Array, random: np.random.Generator) -> Array:
+        """Return a vector near another in what is searched for, to start from."""
+        scales = [1.0 if n in IN_LOG else self.scales[n] for n in self.free]
+        moved = x.copy()
+        moved[: len(scales)] += SPREAD * np.array(scales) * random.standard_normal(len(scales))
+        return moved
 
     def _starts(self, x: Array) -> list[tuple[float, float]]:
         rest, starts = list(x[len(self.free) :]), []
@@ -216,8 +227,10 @@ def _deviation(r: Array) -> float:
     return robust if robust > 0.2 * float(np.std(r)) else float(np.std(r))
 
 
-def search(problem: Problem, guesses: Mapping[str, float]) -> Array:
-    """Return the vector that explains the measurements best."""
+def search(
+    problem: Problem, guesses: Mapping[str, float], show: Callable[[str], None] = lambda _: None
+) -> Array:
+    """Return the vector that explains the measurements best; ``show`` is told how far it is."""
     low, high = problem.bounds()
 
     def fitted(x: Array, loss: str, most: int) -> tuple[float, Array]:
@@ -240,11 +253,27 @@ def search(problem: Problem, guesses: Mapping[str, float]) -> Array:
         return float(np.sum(problem.residual(np.clip(x, low, high)) ** 2))
 
     problem.deviation = size = problem.size
-    tried = sorted((problem.packed(v) for v in starts(problem, guesses)), key=costs)
-    first = [fitted(x, 'linear', 12) for x in tried[:MOST_STARTS]]
-    _, x = min(first, key=lambda pair: pair[0])
+    show('looking for starts')
+    tried: list[Array] = []
+    for x in sorted((problem.packed(v) for v in starts(problem, guesses)), key=costs):
+        if not any(np.allclose(x, y, rtol=1e-6, atol=1e-12) for y in tried):
+            tried.append(x)
+    # Dry friction that holds and lets go makes many small valleys: on until the deepest is met
+    # again.
+    exact = 0.5e-12 * len(problem.residual(tried[0]))
+    random, ends, x = np.random.default_rng(0), [np.inf], tried[0]
+    for k in range(MOST_STARTS):
+        show(f'from start {k + 1}')
+        begin = tried[k] if k < min(len(tried), LIKELIEST) else problem.about(x, random)
+        cost, found = fitted(begin, 'linear', 12)
+        x = found if cost < min(ends) else x
+        ends = sorted([*ends, cost])
+        if k + 1 >= LIKELIEST and ends[1] <= 1.01 * ends[0] + exact:
+            break
+    show('on from the best')
     _, x = fitted(x, 'linear', 30)
-    for _ in range(2):
+    for k in (1, 2):
+        show(f'robustly, pass {k} of 2')
         problem.deviation = max(_deviation(np.concatenate(problem.raw(x))), 1e-12 * size)
         _, x = fitted(x, 'soft_l1', 40)
     return x

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,18 @@ from . import condition, excitation
 from .condition import Stretch
 from .confidence import covariance
 from .excitation import Flag, MISSING, words
-from .fit import IN_LOG, NOT_NEGATIVE, Problem, search
+from .fit import IN_LOG, LEAST, MOST, NOT_NEGATIVE, Problem, search
 from .logs import Array, Log
 from .rolling import NAMES, Segment, Signals, signals, simulated, UNITS
+
+COARSEST = 0.5
+"""[s], between samples; of slower ones the unit of the time is another."""
+MOST_NUMBERS = 50_000_000
+"""Of the derivative of a fit, which is held in memory as a whole, some times over."""
+UNEXPLAINED = 0.5
+"""Root mean square of the residual over that of the motion within segments: a misfit."""
+UNMOVED = 0.01
+"""Part of the changes of speed that the torque makes: a misfit with less has found nothing."""
 
 
 class IdentifyError(MotorError):
@@ -60,6 +68,7 @@ def identify(
     load_angle: float = 0.0,
     mount_arm: float = 0.0,
     of_current: bool = False,
+    show: Callable[[str], None] = lambda _: None,
 ) -> Identified:
     """
     Find the parameters of one motor with which its rollout gives what was measured.
@@ -87,6 +96,8 @@ def identify(
         Distance of the axis from the one about which the mount turns; see `rolling.signals`.
     of_current : bool
         The torque of the logs is a current [A]: `torque_scale` is the torque constant [N m/A].
+    show
+        Called with what is being done, in words.
 
     Returns
     -------
@@ -95,7 +106,8 @@ def identify(
     Raises
     ------
     IdentifyError
-        If the recordings tell nothing: no motion, or a torque that never changes.
+        If the recordings tell nothing: no motion, a torque that never changes, or motion that
+        does not follow it.
     ParameterError
         If an argument breaks its rule.
 
@@ -105,6 +117,8 @@ def identify(
     for what, given in (('known', fixed), ('guess', guesses)):
         for name, value in given.items():
             check(f'{what} {name}', name, value)
+    if set(fixed) == set(NAMES):
+        raise ParameterError('known', f'fewer than all of {", ".join(NAMES)}', 'all of them')
     asked = 1.0 if segment is None else segment
     for name, value in (('max_delay', max_delay), ('segment', asked)):
         if not 0.0 < value < float('inf'):
@@ -113,7 +127,9 @@ def identify(
         raise ParameterError('output', 'auto, speed or position', repr(output))
     if not logs:
         raise ParameterError('logs', 'at least one recording', '[]')
+    _check_times(logs, fixed.get('command_delay', 0.0))
     max_delay = max(max_delay, fixed.get('command_delay', 0.0))
+    max_delay = min(max_delay, max(float(log.time[-1] - log.time[0]) for log in logs))
     made = [signals(log, output, load_angle, mount_arm, _all(logs, 'position')) for log in logs]
     free, notes = _told(logs, made, fixed, of_current)
     length = segment or (1.0 if made[0].of_speed else 4.0)
@@ -136,8 +152,9 @@ def identify(
                 'Nothing is left of the recordings without their saturated stretches. Record '
                 'motion below the limits of the drive.'
             )
+        _check_size(pieces, names, made[0].of_speed)
         problem = Problem(made, pieces, names, fixed, max_delay)
-        return problem, search(problem, guesses)
+        return problem, search(problem, guesses, show)
 
     problem, x = solved(free, out + suspected)
     if suspected:
@@ -147,7 +164,7 @@ def identify(
         if len(truly) < len(suspected):
             problem, x = solved(free, out)
     while name := excitation.blind(problem.jacobian(x), free):
-        if len(free) == 1:
+        if len(free) == 1 or name == 'inertia':
             raise IdentifyError(f'The recordings tell nothing: record {MISSING[name]}.')
         free = tuple(n for n in free if n != name)
         text = f'{words(name)} cannot be told and is left out. Record {MISSING[name]}.'
@@ -160,13 +177,32 @@ def check(label: str, name: str, value: float) -> None:
     """Raise ParameterError unless a value is one that a parameter of NAMES can have."""
     if name not in NAMES:
         raise ParameterError(label, f'one of {", ".join(NAMES)}', name)
-    unit = UNITS[name]
-    if name in IN_LOG and not 0.0 < value < float('inf'):
-        raise ParameterError(label, f'finite and > 0 {unit}', value)
-    if name in NOT_NEGATIVE and not 0.0 <= value < float('inf'):
-        raise ParameterError(label, f'finite and >= 0 {unit}', value)
-    if not isfinite(value):
-        raise ParameterError(label, f'a finite number [{unit}]', value)
+    low = LEAST if name in IN_LOG else 0.0 if name in NOT_NEGATIVE else -MOST
+    if not low <= value <= MOST:
+        raise ParameterError(label, f'from {low:g} to {MOST:g} {UNITS[name]}', value)
+
+
+def _check_times(logs: Sequence[Log], delay: float) -> None:
+    for log in logs:
+        step, length = float(np.median(np.diff(log.time))), float(log.time[-1] - log.time[0])
+        if not step < COARSEST:
+            raise IdentifyError(
+                f'{log.name} must have samples closer than {COARSEST:g} s, got {step:.4g} s '
+                'between them. If its time is in other units, name them with --time-unit.'
+            )
+        if delay >= length:
+            rule = f'shorter than {log.name}, {length:.4g} s'
+            raise ParameterError('known command_delay', rule, delay)
+
+
+def _check_size(pieces: Sequence[Segment], names: Sequence[str], of_speed: bool) -> None:
+    rows = sum(s.stop - s.start - 1 for s in pieces)
+    columns = len(names) + len(pieces) * (1 if of_speed else 2)
+    if rows * columns > MOST_NUMBERS:
+        raise IdentifyError(
+            f'The recordings are too long for one fit: {rows} samples in {len(pieces)} segments. '
+            'Take a part with --start and --duration, or longer pieces with --segment.'
+        )
 
 
 def _all(logs: Sequence[Log], name: str) -> bool:
@@ -228,7 +264,7 @@ def _told(
             raise IdentifyError(
                 'A known load needs the angle it hangs at: record the position as well.'
             )
-    if not any(condition.directions(one) for one in made):
+    if not condition.directions(speeds):
         drop(
             'one_direction',
             'offset',
@@ -271,6 +307,19 @@ def _identified(
         n: found[n] if n in free or n in problem.known or n != 'load' else None for n in NAMES
     }
     told = [_saturated(logs, stretch) for stretch in out]
+    left = _unexplained(problem, raw, measured)
+    if left > UNEXPLAINED:
+        if 'inertia' in free and _moved(problem, found) < UNMOVED:
+            raise IdentifyError(
+                'The motion does not follow the torque, so the inertia cannot be told. Is the '
+                f'sign of the torque that of the speed? If so, record {MISSING["inertia"]}.'
+            )
+        text = (
+            f'the residual is {100.0 * left:.0f} % of the motion within segments: the model does '
+            'not explain it, whatever the standard errors say. Is the torque of this motor and '
+            'of the sign of its speed, the time in s, a load or the turning of the mount missing?'
+        )
+        told.append(Flag('misfit', (), text))
     told += [*notes, *excitation.flags(free, found, natural, correlations, problem.max_delay)]
     return Identified(
         values,
@@ -286,6 +335,32 @@ def _identified(
         problem.signals[0].of_speed,
         tuple(out),
     )
+
+
+def _unexplained(problem: Problem, raw: Sequence[Array], measured: Sequence[Array]) -> float:
+    """
+    Return the residual over the motion, roots of mean squares over all segments.
+
+    The motion is what is left of a segment without what its start gives it for nothing: a
+    constant speed, a straight line of positions.
+    """
+    total = 0.0
+    for s, y in zip(problem.segments, measured, strict=True):
+        one = problem.signals[s.log]
+        t = one.time[s.start + 1 : s.stop]
+        line = np.polyfit(t - t[0], y, 0 if one.of_speed else 1)
+        total += float(np.sum((y - np.polyval(line, t - t[0])) ** 2))
+    return float(np.sqrt(sum(float(r @ r) for r in raw) / total)) if total else 0.0
+
+
+def _moved(problem: Problem, values: Mapping[str, float]) -> float:
+    """Return how much of the changes of speed the torque, less its mean, makes; of all logs."""
+    made = seen = 0.0
+    for one in problem.signals:
+        drift = np.interp(one.time, one.time[[0, -1]], one.impulse[[0, -1]])
+        made += float(np.ptp(one.impulse - drift)) * values['torque_scale'] / values['inertia']
+        seen += float(np.ptp(one.speed))
+    return made / seen if seen else 0.0
 
 
 def _saturated(logs: Sequence[Log], stretch: Stretch) -> Flag:

@@ -7,19 +7,22 @@ A CSV has one row a sample. What its columns are called is told by options; the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import ParameterError, shortened
 from ..recording import RecordingError
 
 Array = NDArray[np.float64]
 NANOSECONDS = 'stamp_ns'
+UNITS_OF_TIME = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 COLUMNS: dict[str, tuple[str, ...]] = {
     'time': ('t_s', 'time_s', 'time', 't', 'stamp_ns'),
     'torque': ('torque_Nm', 'torque_cmd_Nm', 'tau_meas{motor}_Nm', '{name}.torque_n_m',
@@ -99,12 +102,36 @@ class Log:
     def __len__(self) -> int:
         return len(self.time)
 
+    def between(self, start: float = 0.0, duration: float | None = None) -> Log:
+        """
+        Return the part that begins ``start`` [s] after the first sample; None: to the end.
+
+        Raises
+        ------
+        RecordingError
+            If there are not two samples in it.
+
+        """
+        since = self.time - self.time[0]
+        stop = np.inf if duration is None else start + duration
+        inside = (since >= start) & (since <= stop)
+        if np.count_nonzero(inside) < 2:
+            raise RecordingError(
+                f'{self.name} must have 2 samples from {start:g} s on'
+                + ('' if duration is None else f' for {duration:g} s')
+                + f', got {np.count_nonzero(inside)}; it lasts {since[-1]:.9g} s.'
+            )
+        names = ('time', 'torque', 'speed', 'position', 'mount_rate', 'mount_angle')
+        arrays = {n: getattr(self, n) for n in names if getattr(self, n) is not None}
+        return replace(self, **{n: array[inside] for n, array in arrays.items()})
+
 
 def read(
     path: str | Path,
     columns: Mapping[str, str] | None = None,
     motor: str = '',
     topic: str = '',
+    time_unit: str = '',
 ) -> Log:
     """
     Read a CSV with a header line, or a rosbag2 recording with JointState in it.
@@ -119,42 +146,63 @@ def read(
         Number or name of the motor, where a file has several; of a recording, that of the joint.
     topic
         Of JointState, where a recording has several.
+    time_unit
+        Of the column of the time, a key of UNITS_OF_TIME; '': s, or ns of `stamp_ns`.
 
     Raises
     ------
     RecordingError
         If it cannot be read, or a column is missing or no number.
+    ParameterError
+        If the unit is none.
 
     """
     from .bags import is_bag, read_bag
 
-    if is_bag(Path(path)):
-        return read_bag(Path(path), topic, motor)
-    given = dict(columns or {})
-    header, table = _csv(Path(path))
-    chosen: dict[str, str] = {}
+    if time_unit and time_unit not in UNITS_OF_TIME:
+        raise ParameterError('time_unit', f'one of {", ".join(UNITS_OF_TIME)}', repr(time_unit))
+    path = Path(path)
+    if is_bag(path):
+        return read_bag(path, topic, motor)
+    with _rows(path) as rows:
+        header = [name.strip() for name in next(rows, [])]
+        chosen = _chosen(path, header, dict(columns or {}), motor)
+        unit = time_unit or ('ns' if chosen['time'] == NANOSECONDS else 's')
+        values = _columns(path, rows, header, chosen, from_first=unit != 's')
+    values['time'] = values['time'] * UNITS_OF_TIME[unit]
+    own = chosen['torque'].endswith('.torque_n_m')
+    return Log(name=path.name, at_end=own, **values)
+
+
+def _chosen(
+    path: Path, header: Sequence[str], given: dict[str, str], motor: str
+) -> dict[str, str]:
+    """Return the names of the columns by quantity."""
+    if len(header) == 1 and (other := next((x for x in ';\t' if x in header[0]), '')):
+        raise RecordingError(
+            f'{path}, line 1: columns must be separated by commas, got {other!r}. Save it with '
+            'commas between columns and points in numbers.'
+        )
     if 'current' in given:
         given['torque'] = given.pop('current')
+    there = ', '.join(map(repr, header))
+    chosen: dict[str, str] = {}
     for quantity, known in COLUMNS.items():
         name = given.get(quantity) or _known(known, header, motor)
         if name and name not in header:
-            raise RecordingError(
-                f'{path} has no column {name!r}; it has {", ".join(map(repr, header))}.'
-            )
+            raise RecordingError(f'{path} has no column {name!r}; it has {there}.')
+        if header.count(name) > 1:
+            raise RecordingError(f'{path}, line 1: there are two columns {name!r}.')
         if name:
             chosen[quantity] = name
     for quantity in ('time', 'torque'):
         if quantity not in chosen:
+            of = f' of motor {motor!r}' if motor and quantity == 'torque' else ''
             raise RecordingError(
-                f'{path} has no column known as {quantity}; it has '
-                f'{", ".join(map(repr, header))}. Name one with --{quantity}, or the motor '
-                'of several with --motor.'
+                f'{path} has no column known as {quantity}{of}; it has {there}. Name one with '
+                f'--{quantity}, or the motor of several with --motor.'
             )
-    values: dict[str, Any] = {q: table[:, header.index(name)] for q, name in chosen.items()}
-    if chosen['time'] == NANOSECONDS:
-        values['time'] = values['time'] * 1e-9
-    own = chosen['torque'].endswith('.torque_n_m')
-    return Log(name=Path(path).name, at_end=own, **values)
+    return chosen
 
 
 def _known(known: Sequence[str], header: Sequence[str], motor: str) -> str:
@@ -169,37 +217,50 @@ def _known(known: Sequence[str], header: Sequence[str], motor: str) -> str:
     return ''
 
 
-def _csv(path: Path) -> tuple[list[str], Array]:
+@contextmanager
+def _rows(path: Path) -> Iterator[Any]:
+    """Open a CSV; what goes wrong with the file becomes a RecordingError."""
     try:
         with path.open(newline='', encoding='utf-8-sig') as file:
-            rows = csv.reader(file)
-            header = [name.strip() for name in next(rows, [])]
-            table = []
-            stamp = header.index(NANOSECONDS) if NANOSECONDS in header else -1
-            first = 0
-            for row in rows:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise RecordingError(
-                        f'line {rows.line_num} of {path} must have {len(header)} values as the '
-                        f'header, got {len(row)}. Is the file cut short?'
-                    )
-                numbers = [_number(x) for x in row]
-                if stamp >= 0 and row[stamp].strip().isdecimal():  # a float is exact to 256 ns
-                    first = first or int(row[stamp])
-                    numbers[stamp] = float(int(row[stamp]) - first)
-                table.append(numbers)
+            yield csv.reader(file)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = getattr(error, 'strerror', None) or error
         raise RecordingError(f'{path} cannot be read: {reason}.') from None
+
+
+def _columns(
+    path: Path, rows: Any, header: Sequence[str], chosen: Mapping[str, str], from_first: bool
+) -> dict[str, Any]:
+    """Return the columns that were chosen as arrays, by quantity; the time as it is or from 0."""
+    places = [header.index(name) for name in chosen.values()]
+    time = list(chosen).index('time')
+    first: int | float | None = None
+    table = []
+    for row in rows:
+        if not row:
+            continue
+        if len(row) != len(header):
+            raise RecordingError(
+                f'line {rows.line_num} of {path} must have {len(header)} values as the '
+                f'header, got {len(row)}. Is the file cut short?'
+            )
+        numbers = [_number(path, rows.line_num, header[k], row[k]) for k in places]
+        if from_first:  # of a count of ns since 1970 no digit is lost
+            first = numbers[time] if first is None else first
+            numbers[time] -= first
+        table.append(numbers)
     if len(table) < 2:
-        raise RecordingError(f'{path} must be a CSV of a header and at least 2 rows, got none.')
-    return header, np.array(table)
+        raise RecordingError(
+            f'{path} must be a CSV of a header and at least 2 rows, got {len(table)}.'
+        )
+    return dict(zip(chosen, np.array(table, dtype=np.float64).T.copy(), strict=True))
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
+def _number(path: Path, line: int, column: str, text: str) -> int | float:
+    with suppress(ValueError):
+        # A float holds whole numbers to 2^53 only, and stamps are greater.
+        return int(text) if text.strip().isdecimal() and len(text) < 25 else float(text)
+    hint = ' Numbers have a point, not a comma.' if ',' in text else ' Cut that row out.'
+    raise RecordingError(
+        f'line {line} of {path}: {column} must be a number, got {shortened(text, 40)!r}.{hint}'
+    )

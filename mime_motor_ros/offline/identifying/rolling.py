@@ -106,7 +106,7 @@ def signals(
             lever = lever + mount_arm / G * (forth * np.cos(own) + rate**2 * np.sin(own))
         lever = lever[:-1]
     return Signals(
-        log.time,
+        log.time - log.time[0],
         dt,
         impulse,
         (float(torque[0]), float(torque[-1])),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 import textwrap
 
 from .identifying import Identified
-from .rolling import NAMES, UNITS
+from .rolling import NAMES, Segment, UNITS
 
 OF_NODE = {
     'inertia': 'inertia',
@@ -25,7 +24,7 @@ def table(made: Identified, known: Mapping[str, float], width: int = 99) -> str:
     samples = sum(map(len, made.measured))
     names = ', '.join(log.name for log in made.logs)
     lines = [
-        f'motor_identify: {names}: {samples} samples in {len(made.segments)} segments, '
+        f'motor_identify: {names}: {samples} samples in {_counted(made.segments)}, '
         f'rms of the residual {made.residual:.4g} {unit}',
         '',
         f'{"":18}{"value":>13}{"std. error":>13}  unit',
@@ -85,15 +84,12 @@ def parameter_file(made: Identified, motor: str) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def written(path: Path, text: str) -> None:
-    """Write a file, as a whole or not at all."""
-    part = path.with_name(path.name + '.part')
-    part.write_text(text, encoding='utf-8')
-    os.replace(part, path)
+def _counted(segments: Sequence[Segment]) -> str:
+    return f'{len(segments)} segment' + ('s' if len(segments) > 1 else '')
 
 
 def plot(made: Identified, path: Path) -> None:
-    """Draw what was measured, the rollout, and what is left between them."""
+    """Draw what was measured, the rollout, and what is left between them, into a file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -124,6 +120,4 @@ def plot(made: Identified, path: Path) -> None:
         below.set(ylabel=f'residual [{unit}]', xlabel='t [s]')
         below.axhline(0.0, color='0.5', lw=0.5)
         below.set_xlim(*above.get_xlim())
-    part = path.with_name(f'{path.stem}.part{path.suffix}')
-    figure.savefig(part)
-    os.replace(part, path)
+    figure.savefig(path)

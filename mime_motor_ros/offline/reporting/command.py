@@ -134,16 +134,15 @@ def main(args: Sequence[str] | None = None) -> int:
 def _report(options: argparse.Namespace, stop: Stop) -> int:
     from ...parameter_file import parse
     from ..replay_command import column
-    from ..writing import apart
-    from .reporting import refuse, refuse_pngs, report
+    from ..writing import refuse
+    from .reporting import refuse_pngs, report
 
     name = Path(options.recording).resolve().name
     for ending in ('.mcap', '.db3', '.csv', '.parquet'):
         name = name.removesuffix(ending)
     out = Path(options.out or f'{name}.html')
     read = (options.recording, options.mount, options.params_file)
-    apart(out, [Path(one) for one in read if one])
-    refuse(out, options.overwrite)
+    refuse(out, options.overwrite, reads=[Path(one) for one in read if one])
     if options.png:
         refuse_pngs(Path(options.png), options.overwrite)
     with progress(options.quiet, 'report') as shown:

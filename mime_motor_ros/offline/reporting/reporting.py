@@ -16,7 +16,7 @@ from ...figures import duration as in_words
 from ...names import names
 from ..replaying import replay
 from ..salvage import readable
-from ..writing import Made
+from ..writing import write_whole
 from . import page
 from .bag import Bag
 from .figures import Picture, pictures
@@ -127,7 +127,7 @@ class Report:
 
         """
         text = self.html().encode('utf-8', 'replace')  # a name of a file may be any bytes
-        _written(Path(path), lambda part: part.write_bytes(text), overwrite)
+        write_whole(Path(path), lambda part: part.write_bytes(text), overwrite)
 
     def write_pngs(self, folder: str | Path, overwrite: bool = False) -> list[Path]:
         """Write the figures into a folder, as <key>.png; return their paths."""
@@ -138,18 +138,8 @@ class Report:
         except OSError as error:
             raise ReportError(f'{folder} cannot be made: {error.strerror}.') from None
         for path, one in zip(paths, self.pictures, strict=True):
-            _written(path, one.png, overwrite)
+            write_whole(path, one.png, overwrite)
         return paths
-
-
-def refuse(path: Path, overwrite: bool) -> None:
-    """Raise ReportError where there is a file already."""
-    if path.is_dir():
-        raise ReportError(f'{path} is a folder. Give the name of a file.')
-    if not path.parent.is_dir():
-        raise ReportError(f'{path} cannot be written: there is no folder {path.parent}.')
-    if not overwrite and (path.exists() or path.is_symlink()):
-        raise ReportError(f'{path} is there already. Choose another name, or add --overwrite.')
 
 
 def refuse_pngs(folder: Path, overwrite: bool) -> None:
@@ -158,20 +148,6 @@ def refuse_pngs(folder: Path, overwrite: bool) -> None:
         raise ReportError(f'{folder} is no folder. Give the name of one.')
     if not overwrite and any(folder.glob('*.png')):
         raise ReportError(f'{folder} has figures already. Choose another, or add --overwrite.')
-
-
-def _written(path: Path, write: Callable[[Path], Any], overwrite: bool) -> None:
-    refuse(path, overwrite)
-    made = Made(path, overwrite)
-    try:
-        write(made.part)
-    except OSError as error:
-        made.drop()
-        raise ReportError(f'{path} cannot be written: {error.strerror}.') from None
-    except BaseException:
-        made.drop()
-        raise
-    made.finish()
 
 
 def _moment(stamp_ns: int) -> str:

@@ -113,7 +113,7 @@ def _sweep(options: argparse.Namespace, stop: Stop) -> int:
 
     given = read(options.specification)
     given = replace(given, recordings=(*given.recordings, *options.recording))
-    out = Output(options.out, options.work, options.overwrite)
+    out = Output(options.out, options.work, options.overwrite, given.recordings)
     began = time.monotonic()
     stop.at_once = False
     with _progress(options.quiet) as show:

@@ -22,7 +22,7 @@ from ... import __version__
 from ...errors import MotorError, ParameterError
 from ...settings import Settings
 from ..gathering import gather, Gathering
-from ..writing import Made, OutputError
+from ..writing import Made, refuse
 from . import table
 from .figures import columns
 from .points import points
@@ -375,7 +375,7 @@ def sweep(
     """
     given = read(specification)
     given = replace(given, recordings=(*given.recordings, *map(str, recordings)))
-    made = Output(out, work, overwrite) if out is not None else None
+    made = Output(out, work, overwrite, given.recordings) if out is not None else None
     with TemporaryDirectory() as folder:
         path = Path(work) if work is not None else made.work if made else Path(folder)
         one = Sweep(given, path, show, stop)
@@ -399,21 +399,16 @@ class Output:
     Raises
     ------
     OutputError
-        If there is a file already, or its name says nothing of what it is.
+        If there is a file already, it is what is read, or its name says nothing of what it is.
 
     """
 
-    def __init__(self, out: str | Path, work: str | Path | None, overwrite: bool) -> None:
+    def __init__(
+        self, out: str | Path, work: str | Path | None, overwrite: bool, reads: Sequence[str]
+    ) -> None:
         self.path = Path(out)
         table.check(self.path)
-        if self.path.exists() and not overwrite:
-            raise OutputError(
-                f'{self.path} is there already. Choose another name, or add --overwrite.'
-            )
-        if self.path.exists() and not self.path.is_file():
-            raise OutputError(f'{self.path} must be a file, or not there. Choose another name.')
-        if not self.path.parent.is_dir():
-            raise OutputError(f'{self.path} cannot be written: there is no such folder.')
+        refuse(self.path, overwrite, reads=[Path(one) for one in reads])
         self.work = Path(work) if work else self.path.with_name(f'{self.path.name}.work')
 
     def finish(self, one: Sweep) -> None:
