@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,11 @@ def numbers(name: str, value: Any) -> Array:
         return np.asarray(value, dtype=np.float64, order='C')
     except (TypeError, ValueError):
         raise ParameterError(name, 'numbers', type(value).__name__) from None
+
+
+def listed(value: Any) -> list[Any]:
+    """Return what can be gone through as a list; nothing of what cannot."""
+    return list(value) if isinstance(value, Iterable) else []
 
 
 def steps(name: str, value: Any, N: int) -> Array:

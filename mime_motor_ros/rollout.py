@@ -46,6 +46,9 @@ class RolloutMotor(NamedTuple):
     sensors: Sensors = NO_SENSORS
 
 
+PARTS = (MotorParameters, Drive, Sensors)
+
+
 class Rollout(Mapping[str, Array]):
     """
     What a rollout gives: arrays by name, of shape (M, K) or (M, K, n).
@@ -148,15 +151,22 @@ def rollout(
     shapes = [(N, 12), (M, N, 12)]
     wrenches = arrays.rows('loads', loads, shapes, 'N and N m, world axes')
     moments, phases = arrays.pair('gravity', gravity, M, 'moment [N m], phase [rad]')
-    _check_names(keep)
+    names = _names(keep)
     arrays.check_whole('every', every)
     if threads is not None:
         arrays.check_whole('threads', threads)
     starts = _initial(initial, every_motor)
 
-    kept = {
-        name: np.empty((M, -(-N // every), *WIDTHS[name]), KINDS.get(name, float)) for name in keep
-    }
+    every = min(int(every), N)
+    K = -(-N // every)
+    try:
+        kept = {n: np.empty((M, K, *WIDTHS[n]), KINDS.get(n, float)) for n in names}
+    except (MemoryError, ValueError):
+        numbers_kept = M * K * sum(int(np.prod(WIDTHS[n])) for n in names)
+        raise MotorError(
+            f'What is to be kept, {numbers_kept:.3g} numbers, does not fit into the memory. '
+            'Keep less of it, or fewer steps with every.'
+        ) from None
     has_vectors = any(name in kept for name in Vectors._fields)
     is_compiled = numba() is not None
     kernel = compiled(run, *HELPERS) if is_compiled else run
@@ -193,7 +203,7 @@ def rollout(
                 given,
                 Kept(*[row[name] for name in Kept._fields]),
                 Vectors(*[row[name] for name in Vectors._fields]) if has_vectors else None,
-                int(every),
+                every,
             )
         return State(*state)
 
@@ -217,24 +227,32 @@ def rollout(
 
 
 def _motors(value: Any) -> list[RolloutMotor]:
-    each = [value] if isinstance(value, (MotorParameters, RolloutMotor)) else list(value)
+    is_one = isinstance(value, (MotorParameters, RolloutMotor))
+    each = [value] if is_one else arrays.listed(value)
     motors = [RolloutMotor(x) if isinstance(x, MotorParameters) else x for x in each]
     if not motors or not all(isinstance(x, RolloutMotor) for x in motors):
         rule = 'a RolloutMotor or MotorParameters, or a sequence of at least one of them'
         raise ParameterError('motors', rule, type(value).__name__)
+    for m, motor in enumerate(motors):
+        for name, part, kind in zip(motor._fields, motor, PARTS, strict=True):
+            if not isinstance(part, kind):
+                got = type(part).__name__
+                raise ParameterError(f'{name} of motor {m}', f'a {kind.__name__}', got)
     return motors
 
 
-def _check_names(keep: Any) -> None:
-    unknown = [name for name in keep if name not in WIDTHS]
-    if isinstance(keep, str) or unknown or not keep:
-        given = repr(keep) if isinstance(keep, str) or not keep else ', '.join(map(repr, unknown))
+def _names(keep: Any) -> list[str]:
+    names = [] if isinstance(keep, str) else arrays.listed(keep)
+    unknown = [name for name in names if not isinstance(name, str) or name not in WIDTHS]
+    if unknown or not names:
+        given = ', '.join(map(repr, unknown)) or repr(keep)
         raise ParameterError('keep', f'names of {", ".join(WIDTHS)}', given)
+    return names
 
 
 def _initial(value: Any, motors: list[RolloutMotor]) -> list[State]:
     M, is_one = len(motors), value is None or isinstance(value, (MotorState, State))
-    each = [value] * M if is_one else list(value)
+    each = [value] * M if is_one else arrays.listed(value)
     if len(each) != M or not (is_one or all(isinstance(x, (MotorState, State)) for x in each)):
         rule = f'None, a MotorState or State, or a sequence of {M} of them'
         raise ParameterError('initial', rule, f'{len(each)} of {type(value).__name__}')

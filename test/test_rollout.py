@@ -399,10 +399,15 @@ def test_gravity_is_a_load_about_the_axis_by_the_angle():
         ({'gravity': ([1.0, 2.0], 0.0)}, r'gravity must be .*, got shape \(2,\) and shape \(\)'),
         ({'keep': 'spin'}, "keep must be names of angle, spin, .*, got 'spin'"),
         ({'keep': ('spin', 'omega')}, "keep must be names of .*, got 'omega'"),
+        ({'keep': None}, 'keep must be names of .*, got None'),
+        ({'keep': 3}, 'keep must be names of .*, got 3'),
+        ({'keep': ()}, r'keep must be names of .*, got \(\)'),
+        ({'keep': [['spin']]}, r"keep must be names of .*, got \['spin'\]"),
         ({'every': 0}, 'every must be a whole number >= 1, got 0'),
         ({'threads': 0}, 'threads must be a whole number >= 1, got 0'),
         ({'initial': [MotorState()] * 2}, 'initial must be None, .* sequence of 1 of them, got 2'),
         ({'initial': MotorState(nan)}, 'initial must be of finite angle .*, got'),
+        ({'initial': 3}, 'initial must be None, .* sequence of 1 of them, got 0 of int'),
     ],
 )
 def test_what_breaks_a_rule_is_one_line(wrong, line):
@@ -416,6 +421,31 @@ def test_something_that_is_no_motor_is_refused():
         rollout([3.0], dt=1e-3, command=np.zeros(4))
     with pytest.raises(ParameterError, match='motors must be .* at least one of them, got list'):
         rollout([], dt=1e-3, command=np.zeros(4))
+    for nothing in (None, 5, ''):
+        with pytest.raises(ParameterError, match='motors must be a RolloutMotor or'):
+            rollout(nothing, dt=1e-3, command=np.zeros(4))
+    with pytest.raises(ParameterError, match='model of motor 1 must be a MotorParameters, got No'):
+        rollout([WHEEL, RolloutMotor(None)], dt=1e-3, command=np.zeros(4))
+    with pytest.raises(ParameterError, match='drive of motor 0 must be a Drive, got int'):
+        rollout(RolloutMotor(WHEEL, 3), dt=1e-3, command=np.zeros(4))
+
+
+def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
+    monkeypatch.setattr(np, 'empty', lambda *_: bytearray(2**62))
+    with pytest.raises(MotorError, match='What is to be kept, 8 numbers, does not fit into the m'):
+        rollout(WHEEL, dt=1e-3, command=np.zeros(4))
+
+
+@pytest.mark.parametrize('every', [5, 10**30, np.int64(7)])
+def test_of_fewer_steps_than_every_the_first_is_kept(every):
+    made = rollout(WHEEL, dt=1e-3, command=np.ones(4), every=every)
+    assert made['spin'].shape == (1, 1)
+    assert made['spin'][0, 0] == rollout(WHEEL, dt=1e-3, command=np.ones(4))['spin'][0, 0]
+
+
+@pytest.mark.parametrize('keep', [np.array(['spin']), (name for name in ['spin']), {'spin'}])
+def test_what_is_kept_may_be_anything_of_names(keep):
+    assert list(rollout(WHEEL, dt=1e-3, command=np.ones(4), keep=keep)) == ['spin']
 
 
 def test_numbers_beyond_computing_are_told_with_the_motor():
