@@ -151,6 +151,35 @@ def test_a_column_that_is_not_there_is_named(log, tmp_path):
     )
 
 
+@pytest.mark.parametrize('name', ['wheel.comand', 'wx_rad_s', 'other.command', 'mount_x_m'])
+def test_a_column_that_becomes_no_input_is_refused(log, name):
+    found = log('t_s,command,u\n1,2,3\n', **{name: 'u'})
+    with pytest.raises(RecordingError) as error:
+        LogFeed(found, settings({}))
+    assert str(error.value).startswith(
+        f'--column {name}=u must name an input, one of stamp_ns, t_s, wheel.command, or wx_rad_s,'
+    )
+
+
+@pytest.mark.parametrize(
+    ('rate_source', 'pose_source', 'read'),
+    [
+        ('imu', 'tf', 10),
+        ('tf', 'tf', 7),
+        ('imu', 'imu', 3),
+        ('odometry', 'imu', 10),
+        ('zero', 'tf', 7),
+    ],
+)
+def test_it_says_what_is_read_and_of_nothing_else_that_it_is(log, rate_source, pose_source, read):
+    found = log(f't_s,wx_rad_s,wy_rad_s,wz_rad_s,{POSE}\n1,0,0,1,{TURNED}\n')
+    chosen = settings({
+        'rate_source': rate_source, 'pose_source': pose_source, 'world_frame': 'world',
+        'mount_frame': 'base_link',
+    })  # fmt: skip
+    assert len(LogFeed(found, chosen).sources) == read
+
+
 @pytest.mark.parametrize(
     ('row', 'error'),
     [

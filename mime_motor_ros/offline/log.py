@@ -111,7 +111,7 @@ class Log:
                     f'{_listed(found)}.'
                 )
             found[found.index(column)] = name
-        self.header = found
+        self.header, self._given = found, dict(columns or {})
         twice = next((x for x in found if x and found.count(x) > 1), '')
         if twice:
             raise RecordingError(f'{self.path}, line 1: there are two columns {twice!r}.')
@@ -162,7 +162,7 @@ class Log:
         Raises
         ------
         RecordingError
-            If nothing in it is an input.
+            If nothing in it is an input, or a column that was named is none.
 
         """
         where = {name: i for i, name in reversed(list(enumerate(self.header)))}
@@ -195,12 +195,24 @@ class Log:
                 f'{RATE[0]} or {POSE[0]}; there are {_listed(self.header)}. Say which is what: '
                 f'--column {first}.command=NAME.'
             )
+        taken = {made.time, *made.pose, *made.rate, *made.commands.values()}
+        if idle := next((name for name in self._given if where[name] not in taken), ''):
+            commands_of = [f'{motor.name}.{_commands_of(motor)[0]}' for motor in chosen.motors]
+            raise RecordingError(
+                f'--column {idle}={self._given[idle]} must name an input, one of '
+                f'{_listed([*TIME, *commands_of])}, or {", ".join(RATE)}, or all 7 of '
+                f'{", ".join(POSE)}.'
+            )
         return made
 
     def used(self, found: _Columns, chosen: Settings) -> dict[str, str]:
         """Return which columns are read, and for what."""
-        used = {self.header[i]: 'mount pose' for i in found.pose}
-        used |= {self.header[i]: 'mount rate' for i in found.rate}
+        has_pose = chosen.world_frame != chosen.mount_frame and (
+            chosen.pose_source != 'imu' or chosen.rate_source == 'odometry'
+        )
+        used = {self.header[i]: 'mount pose' for i in found.pose if has_pose}
+        if chosen.rate_source in ('imu', 'twist', 'odometry'):
+            used |= {self.header[i]: 'mount rate' for i in found.rate}
         return used | {
             self.header[at]: f'command of {chosen.motors[i].name}'
             for i, at in found.commands.items()
