@@ -25,7 +25,7 @@ from mime_motor_ros.offline import (
     replay_command,  # noqa: E402
 )
 from mime_motor_ros.offline.feed import Arrived, by_stamp  # noqa: E402
-from mime_motor_ros.offline.recording import Recording  # noqa: E402
+from mime_motor_ros.offline.recording import Recording, RecordingError  # noqa: E402
 from mime_motor_ros.offline.table import columns, row  # noqa: E402
 from mime_motor_ros.settings import settings  # noqa: E402
 import numpy as np  # noqa: E402
@@ -535,6 +535,18 @@ def test_a_recording_with_odometry_alone_is_replayed_by_it(tmp_path):
     ]
     assert made.settings.rate_source == 'odometry'
     assert len(outcomes) == pytest.approx(99 * 20, abs=1)
+    with pytest.raises(RecordingError, match='has no topic /typo; it has /jackal_velocity_contro'):
+        replay(bag, remap=['odom:=/typo'])
+
+
+@needs_recordings
+def test_odometry_that_is_named_is_taken_though_there_is_an_imu():
+    path, name = SHARED / 'jackal_sim_imu_odom', '/jackal_velocity_controller/odom'
+    made = replay(path, remap=[f'odom:={name}'])
+    assert made.settings.rate_source == 'odometry'
+    wrong = next(x.name for x in Recording(path).topics if x.type.endswith('/Imu'))
+    with pytest.raises(RecordingError, match=f'odom:={wrong} must name a topic of nav_msgs/msg/'):
+        replay(path, remap=[f'odom:={wrong}'])
 
 
 def test_the_only_imu_of_a_recording_is_read_and_that_is_said(tmp_path, run):

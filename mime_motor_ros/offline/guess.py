@@ -6,7 +6,7 @@ from typing import Any
 
 from ..names import Names
 from .log import Log, POSE, RATE, RATE_IN_WORLD
-from .recording import guess_frames, IMU, Recording
+from .recording import guess_frames, IMU, Recording, RecordingError
 
 ODOMETRY = 'nav_msgs/msg/Odometry'
 
@@ -16,6 +16,10 @@ def guess(recording: Recording, named: Names) -> tuple[dict[str, Any], Names, li
     topic = named.full('imu/data')
     known = {one.name for one in recording.topics}
     kinds = {one.type: one.name for one in recording.topics if one.count}
+    odometry = named.full('odom')
+    if odometry != named.expanded('odom'):  # it was remapped by hand
+        recording.check(odometry)
+        return _guess_odometry(recording, named, odometry)
     if IMU not in kinds and ODOMETRY in kinds:
         return _guess_odometry(recording, named, kinds[ODOMETRY])
     if topic != named.expanded('imu/data'):
@@ -33,6 +37,11 @@ def guess(recording: Recording, named: Names) -> tuple[dict[str, Any], Names, li
 def _guess_odometry(
     recording: Recording, named: Names, topic: str
 ) -> tuple[dict[str, Any], Names, list[str]]:
+    (one,) = (one for one in recording.topics if one.name == topic)
+    if one.type != ODOMETRY or not one.count:
+        raise RecordingError(
+            f'-r odom:={topic} must name a topic of {ODOMETRY}, got one of {one.count} {one.type}.'
+        )
     first = next(recording.records((topic,))).message
     world, mount = (x.lstrip('/') for x in (first.header.frame_id, first.child_frame_id))
     values = {'world_frame': world, 'mount_frame': mount, 'rate_source': 'odometry'}
