@@ -176,6 +176,28 @@ def test_by_stamp_a_stamp_of_another_clock_is_handed_on_at_once_and_moves_nothin
     assert found == [(10, 10), (10, 10**18), (10, 0), (20, 20), (30, 30)]
 
 
+@pytest.mark.parametrize(
+    ('stamps', 'order'),
+    [
+        ((10**18, 10, 20, 30), [10, 10**18, 20, 30]),  # the first
+        ((10**18, 10**18 + 1, 10, 20, 30), [10, 10**18, 10**18 + 1, 20, 30]),
+        ((10, 20, 10**18, 10**18 + 9, 30, 40, 50), [10, 20, 10**18, 10**18 + 9, 30, 40, 50]),
+        ((10, 20, 30, 10**18), [10, 20, 30, 10**18]),  # the last
+    ],
+)
+def test_by_stamp_wrong_stamps_do_not_make_each_other_right(stamps, order):
+    found = list(by_stamp(arrivals(*stamps), 1, 1000))
+    assert [x.items[0].stamp for x in found] == order
+    assert found[-1].received_ns < 100
+
+
+def test_by_stamp_the_last_of_a_slow_sensor_is_judged_by_its_receipt():
+    slow = [one._replace(received_ns=5 + k) for k, one in enumerate(arrivals(10, 5010, 10010))]
+    assert [x.received_ns for x in by_stamp(slow, 1, 1000)] == [10, 5010, 5010]
+    slow = [one._replace(received_ns=one.items[0].stamp + 5) for one in slow]
+    assert [x.received_ns for x in by_stamp(slow, 1, 1000)] == [10, 5010, 10010]
+
+
 def test_by_stamp_a_gap_in_a_recording_is_no_other_clock():
     found = [x.received_ns for x in by_stamp(arrivals(10, 20, 5000, 5010, 20000, 20010), 2, 1000)]
     assert found == [10, 20, 5000, 5010, 20000, 20010]

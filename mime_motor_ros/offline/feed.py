@@ -7,6 +7,7 @@ its way. Nothing is held but what one instant, or the reordering, needs.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 import heapq
 from itertools import count
@@ -30,6 +31,8 @@ TAIL = 1.0
 """How far time goes on past the last record [s], so that what is held back is let go."""
 REORDERED = 4096
 """Inputs that are looked ahead, by stamp: 4 s of a 1 kHz sensor."""
+ELECTORS = 32
+"""Inputs that say whether a stamp before them is of another clock."""
 MOUNT = ('imu', 'twist', 'odometry')
 UNREADABLE = (ValueError, OverflowError, struct.error, RecordingError)
 
@@ -98,14 +101,15 @@ def by_stamp(
     Where two have one stamp the order is that of the topics, then that of the file. What has no
     stamp takes the newest one before it. Static transforms hold at all times, and are handed on
     at once. An input that is more than ``ahead`` behind others keeps its stamp and its place:
-    the session says that it is late, or old. A stamp of more than ``most_ns`` ahead, behind which
-    time does not go on, is of another clock: it is handed on at once, and the session refuses it.
+    the session says that it is late, or old. A stamp of more than ``most_ns`` ahead, or the first,
+    is of another clock where most of the `ELECTORS` behind it are not so far: it is handed on at
+    once, and the session refuses it.
     """
     heap: list[tuple[int, int, int, Arrived]] = []
     aside: list[Arrived] = []  # what has no time of its own: at the next there is
-    doubtful: list[tuple[int, Arrived]] = []
+    coming: deque[tuple[int, Arrived]] = deque()
     number = count()
-    newest = now = 0
+    newest = now = received = 0
 
     def put(stamp: int, one: Arrived) -> None:
         heapq.heappush(heap, (stamp, one.turn, next(number), one))
@@ -118,35 +122,44 @@ def by_stamp(
         aside.clear()
         return found
 
-    for one in arrived:
+    def goes_on(stamp: int, one: Arrived) -> bool:
+        """Tell whether time goes on from a stamp: by those behind it, else by its receipt."""
+        votes = [other >= stamp - most_ns for other, _ in coming if other]
+        if votes:
+            return 2 * sum(votes) >= len(votes)
+        return not newest or stamp - newest - most_ns <= one.received_ns - received
+
+    def place() -> None:
+        nonlocal newest, received
+        stamp, one = coming.popleft()
         if one.error or not one.items:
             aside.append(one)
+        elif not stamp:
+            put(newest, one)
+        elif (newest and stamp - newest <= most_ns) or goes_on(stamp, one):
+            if stamp > newest:
+                newest, received = stamp, one.received_ns
+            put(stamp, one)
+        else:
+            aside.append(one)
+
+    for one in arrived:
+        if one.error or not one.items:
+            coming.append((0, one))
         for item in one.items:
             single = one._replace(items=(item,))
             if getattr(item, 'static', False):
                 yield single._replace(received_ns=now)
-                continue
-            stamp = 0 if type(item) is Commands else item.stamp
-            if not stamp:
-                put(newest, single)
-                continue
-            if doubtful:
-                goes_on = stamp >= doubtful[0][0] - most_ns
-                for when, other in doubtful:
-                    if goes_on:
-                        newest = max(newest, when)
-                        put(when, other)
-                    else:
-                        aside.append(other)
-                doubtful.clear()
-            if newest and stamp - newest > most_ns:
-                doubtful.append((stamp, single))
             else:
-                newest = max(newest, stamp)
-                put(stamp, single)
+                coming.append((0 if type(item) is Commands else item.stamp, single))
+        while len(coming) > ELECTORS:
+            place()
         while len(heap) > ahead:
             yield from taken()
-    aside += [other for _, other in doubtful]
+    while coming:
+        place()
+        while len(heap) > ahead:
+            yield from taken()
     while heap:
         yield from taken()
     for one in aside:
