@@ -11,10 +11,13 @@ from contextlib import suppress
 import errno
 from io import TextIOWrapper
 import os
+from pathlib import Path
 import signal
 import sys
 from types import FrameType
 from typing import NoReturn
+
+OF_ROS = ('rclpy', 'ros', 'tf2_')
 
 
 class Stop:
@@ -66,6 +69,13 @@ def leave(main: Callable[[], int]) -> NoReturn:
         sys.stdout.flush()
     except BrokenPipeError:  # nobody reads it any more, as behind `| head`
         code = 0
+    except ModuleNotFoundError as error:
+        name = (error.name or '').partition('.')[0]
+        if name in ('', __package__):
+            raise
+        with suppress(OSError):
+            print(f'{Path(sys.argv[0]).name}: {_missing(name)}', file=sys.stderr)
+        code = 1
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EIO) or error.filename is not None:
             raise
@@ -75,6 +85,13 @@ def leave(main: Callable[[], int]) -> NoReturn:
     with suppress(OSError):
         sys.stderr.flush()
     os._exit(code)
+
+
+def _missing(package: str) -> str:
+    """Return in words that a package is not installed, and who has it."""
+    if package.startswith(OF_ROS) or package.endswith(('_msgs', '_interfaces', '_srvs')):
+        return f'{package} is missing. Source ROS 2, or run it in the environment of make setup.'
+    return f"{package} is missing. Install it with: pip install '.[offline]'"
 
 
 def _open_standard_streams() -> None:

@@ -552,8 +552,8 @@ def test_a_recording_with_odometry_alone_is_replayed_by_it(tmp_path):
     made = replay(bag, by='stamp')
     outcomes = list(made)
     assert made.notes == [
-        "no parameters given: the mount is 'base_link' in 'odom', pose and rate come from "
-        f"{name}, one motor 'wheel' with the defaults of the node."
+        "no parameter file given: the mount is 'base_link' in 'odom', pose and rate come from "
+        f'{name}.'
     ]
     assert made.settings.rate_source == 'odometry'
     assert len(outcomes) == pytest.approx(99 * 20, abs=1)

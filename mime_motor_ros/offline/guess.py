@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..names import Names
+from ..settings import Settings
 from .log import Log, POSE, RATE, RATE_IN_WORLD
 from .recording import guess_frames, IMU, Recording, RecordingError
 
@@ -28,8 +29,8 @@ def guess(recording: Recording, named: Names) -> tuple[dict[str, Any], Names, li
     rule = (named.expanded('imu/data'), frames.imu_topic)
     values = {'world_frame': frames.world, 'mount_frame': frames.mount}
     note = (
-        f'no parameters given: the mount is {frames.mount!r} in {frames.world!r}, its rate comes '
-        f"from {frames.imu_topic}, one motor 'wheel' with the defaults of the node."
+        f'no parameter file given: the mount is {frames.mount!r} in {frames.world!r}, its rate '
+        f'comes from {frames.imu_topic}.'
     )
     return values, named._replace(rules=(*named.rules, rule)), [note]
 
@@ -46,8 +47,8 @@ def _guess_odometry(
     world, mount = (x.lstrip('/') for x in (first.header.frame_id, first.child_frame_id))
     values = {'world_frame': world, 'mount_frame': mount, 'rate_source': 'odometry'}
     note = (
-        f'no parameters given: the mount is {mount!r} in {world!r}, pose and rate come from '
-        f"{topic}, one motor 'wheel' with the defaults of the node."
+        f'no parameter file given: the mount is {mount!r} in {world!r}, pose and rate come from '
+        f'{topic}.'
     )
     return values, named._replace(rules=(*named.rules, (named.expanded('odom'), topic))), [note]
 
@@ -62,6 +63,23 @@ def guess_log(log: Log) -> tuple[dict[str, Any], list[str]]:
         'rate_source': 'twist' if has_rate else 'tf' if moves else 'zero',
     }
     how = 'moves as its columns say' if moves or has_rate else 'stands still'
-    return values, [
-        f"no parameters given: the mount {how}, one motor 'wheel' with the defaults of the node."
-    ]
+    return values, [f'no parameter file given: the mount {how}.']
+
+
+def at_rest(log: Log, chosen: Settings) -> dict[str, Any]:
+    """
+    Return what has a mount stand still of which a CSV file tells less than these settings ask.
+
+    There is no publisher who could still tell it.
+    """
+    has_rate = any(set(names) <= set(log.header) for names in (RATE, RATE_IN_WORLD))
+    has_pose = set(POSE) <= set(log.header)
+    is_one = chosen.world_frame == chosen.mount_frame
+    still: dict[str, Any] = {}
+    if not has_pose and not is_one:
+        still['world_frame'] = chosen.mount_frame
+    if chosen.pose_source == 'imu' or (chosen.pose_source == 'odometry' and not has_pose):
+        still['pose_source'] = 'tf'
+    if chosen.rate_source in ('imu', 'twist') and not has_rate:
+        still['rate_source'] = 'tf' if has_pose and not is_one else 'zero'
+    return still

@@ -150,9 +150,6 @@ def main(args: Sequence[str] | None = None) -> int:
     except MotorError as error:
         say(str(error))
         return 1
-    except ImportError as error:
-        say(f"{error.name} is missing. Install it with: pip install '.[offline]'")
-        return 1
 
 
 def _replay(options: argparse.Namespace, stop: Stop) -> int:
@@ -351,7 +348,8 @@ def _run_compiled(made: Any, writers: Sequence[Any], quiet: bool) -> str:
     from .compiled import compiled_replay
     from .table import columns
 
-    began, first_ns, last_ns = time.monotonic(), 0, 0
+    began, begun = time.monotonic(), False
+    first_ns = last_ns = 0
     spin = torque = 0.0
     names = columns(made.settings)
     spins = [k for k, name in enumerate(names) if name.endswith('.spin_rad_s')]
@@ -359,7 +357,8 @@ def _run_compiled(made: Any, writers: Sequence[Any], quiet: bool) -> str:
     with progress(quiet, 'replay') as shown:
         for block in compiled_replay(made):
             stamps, dts = block[:2]
-            first_ns = first_ns or int(stamps[0]) - round(float(dts[0]) * 1e9)
+            if not begun:
+                begun, first_ns = True, int(stamps[0]) - round(float(dts[0]) * 1e9)
             last_ns = int(stamps[-1])
             for writer in writers:
                 writer.add_columns(block)

@@ -30,7 +30,7 @@ from ..settings import (
 )
 from ..timeline import NANOSECONDS, nanoseconds
 from .feed import Arrived, by_stamp, Feed, instants, TICK_NS
-from .guess import guess, guess_log
+from .guess import at_rest, guess, guess_log
 from .log import Log, LogFeed
 from .recording import Recording, RecordingError
 from .salvage import readable
@@ -268,9 +268,15 @@ def replay(
         values = parameter_file.read(parameters, named.full_node)
     else:
         values = dict(parameters or {})
-    made = Replay(
-        opened, _settings({**values, **(overrides or {})}, notes), named, by, start, duration
-    )
+    given = {**values, **(overrides or {})}
+    chosen = _settings(given, notes)
+    if isinstance(opened, Log) and (still := at_rest(opened, chosen)):
+        chosen = _settings({**given, **still}, [])
+        rules = ' '.join(f'-p {name}:={value}' for name, value in still.items())
+        notes.append(
+            f'{opened.name} does not tell all of the mount that is asked for: taken as {rules}.'
+        )
+    made = Replay(opened, chosen, named, by, start, duration)
     made.notes[:0] = [*getattr(opened, 'notes', ()), *notes]
     return made
 

@@ -1,7 +1,21 @@
-"""The parameters of a motor out of recordings: `identify`, and the program motor_identify."""
+"""
+The parameters of a motor out of recordings: `identify`, and the program motor_identify.
 
-from ..recording import RecordingError
-from .identifying import Identified, identify, IdentifyError
-from .logs import Log, read
+    from mime_motor_ros.offline.identifying import identify, read
 
-__all__ = ['Identified', 'IdentifyError', 'Log', 'RecordingError', 'identify', 'read']
+    found = identify(read('log.csv', {'torque': 'u', 'speed': 'w'}), known={'inertia': 0.02})
+    found.values['damping'], found.standard_errors['damping']
+"""
+
+from ...lazily import names_of
+
+WHERE = {
+    'Identified': '.identifying',
+    'identify': '.identifying',
+    'IdentifyError': '.identifying',
+    'Log': '.logs',
+    'read': '.logs',
+    'RecordingError': '..recording',
+}
+__all__ = list(WHERE)
+__getattr__, __dir__ = names_of(__name__, WHERE)

@@ -8,6 +8,8 @@ Of a replay or a live recording one page to read and to print.
     made.write('recording.html')
 """
 
-from .reporting import Report, report
+from ...lazily import names_of
 
-__all__ = ['Report', 'report']
+WHERE = {'Report': '.reporting', 'report': '.reporting'}
+__all__ = list(WHERE)
+__getattr__, __dir__ = names_of(__name__, WHERE)

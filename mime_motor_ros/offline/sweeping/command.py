@@ -88,12 +88,6 @@ def main(args: Sequence[str] | None = None) -> int:
     except MotorError as error:
         print(f'motor_sweep: {error}', file=sys.stderr)
         return 1
-    except ImportError as error:
-        print(
-            f"motor_sweep: {error.name} is missing. Install it with: pip install '.[offline]'",
-            file=sys.stderr,
-        )
-        return 1
 
 
 def _list() -> int:
