@@ -19,6 +19,7 @@ from mime_motor_ros.errors import ParameterError
 from mime_motor_ros.model import MotorParameters
 from mime_motor_ros.offline.identifying import identify, IdentifyError, Log, read, RecordingError
 from mime_motor_ros.offline.identifying.command import main
+from mime_motor_ros.offline.identifying.logs import COLUMNS
 from mime_motor_ros.offline.identifying.rolling import signals, torque
 from mime_motor_ros.rollout import rollout
 from mime_motor_ros.settings import settings
@@ -344,6 +345,40 @@ def test_a_motor_that_a_file_does_not_have_is_named(tmp_path):
         read(tmp_path / 'a.csv', motor='7')
 
 
+def test_a_path_is_read(recording):
+    assert identify(recording).values == identify([str(recording)]).values
+
+
+def test_the_one_motor_of_a_table_is_taken(tmp_path):
+    head = 'stamp_ns,wheel.torque_n_m,wheel.speed_rad_s'
+    (tmp_path / 'a.csv').write_text(f'{head}\n0,0,0\n10,1,1')
+    log = read(tmp_path / 'a.csv')
+    assert log.at_end
+    assert log.columns == {'time': 'stamp_ns', 'torque': 'wheel.torque_n_m',
+                           'speed': 'wheel.speed_rad_s'}  # fmt: skip
+    (tmp_path / 'a.csv').write_text(f'{head},arm.torque_n_m\n0,0,0,0\n10,1,1,0')
+    with pytest.raises(RecordingError, match='has no column known as torque'):
+        read(tmp_path / 'a.csv')
+
+
+def test_a_motor_of_a_file_without_any_is_refused(recording):
+    with pytest.raises(RecordingError, match="has no column of motor '2'; it has 't_s', .* out"):
+        read(recording, motor='2')
+
+
+def test_a_table_in_parquet_is_asked_for_as_csv(tmp_path):
+    with pytest.raises(RecordingError, match='must be a CSV or a rosbag2. Have the table made wi'):
+        read(tmp_path / 'a.parquet')
+
+
+def test_the_page_lists_the_columns_that_are_known():
+    text = (ROOT / 'doc' / 'offline.md').read_text()
+    for quantity, names in COLUMNS.items():
+        shown = [x.format(motor='M', name='NAME', below='L') for x in names]
+        row = f'| {quantity.replace("_", " ")} | ' + ', '.join(f'`{x}`' for x in shown) + ' |'
+        assert row in text
+
+
 def test_columns_are_known_or_named(tmp_path):
     file = tmp_path / 'a.csv'
     file.write_text('when,torque_Nm,speed_rad_s\n0,1,2\n0.1,1,3\n')
@@ -435,7 +470,10 @@ def test_the_program_replaces_nothing_that_it_is_not_told_to(recording, tmp_path
     there = tmp_path / 'there.png'
     there.write_text('mine')
     assert main([str(recording), option, str(there)]) == 1
-    assert 'is there already. Choose another name, or add --overwrite.' in capsys.readouterr().err
+    assert (
+        'is there already. Choose another name, or add --overwrite (overwrite=True).'
+        in capsys.readouterr().err
+    )
     assert there.read_text() == 'mine'
     assert main([str(recording), option, str(there), '--overwrite']) == 0
     assert there.read_bytes() != b'mine'
@@ -479,6 +517,8 @@ def test_the_program_prints_a_table(recording):
     assert done.returncode == 0, done.stderr
     for name in ('inertia', 'correlations', 'scale_fixed', 'rms of the residual'):
         assert name in done.stdout
+    said = 'step.csv: read t_s (time), torque_Nm (torque), speed_rad_s (speed)'
+    assert said in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,67 @@ def test_a_column_that_is_not_there_is_named(log, tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ('head', 'values', 'said'),
+    [
+        (
+            't_s,command',
+            {'world_frame': 'odom'},
+            '-p world_frame:=base_link -p rate_source:=zero.',
+        ),
+        (
+            't_s,command',
+            {'rate_source': 'zero', 'world_frame': 'odom'},
+            ' -p world_frame:=base_link.',
+        ),
+        (
+            't_s,command,wx_rad_s,wy_rad_s,wz_rad_s',
+            {'world_frame': 'odom'},
+            '-p world_frame:=base_link.',
+        ),
+        (f't_s,command,{POSE}', {'world_frame': 'odom'}, 'taken as -p rate_source:=tf.'),
+        (
+            f't_s,command,{POSE}',
+            {'world_frame': 'odom', 'rate_source': 'tf', 'pose_source': 'imu'},
+            'taken as -p pose_source:=tf.',
+        ),
+        (f't_s,command,{POSE}', {'world_frame': 'odom', 'rate_source': 'tf'}, ''),
+    ],
+)
+def test_a_mount_of_which_a_file_tells_nothing_is_at_rest(tmp_path, head, values, said):
+    cells = ['0'] * head.count(',')
+    cells[-1] = '1'
+    (tmp_path / 'a.csv').write_text(
+        '\n'.join([head, *(','.join([str(k / 100), *cells]) for k in range(50))])
+    )
+    made = replay(tmp_path / 'a.csv', {'mount_frame': 'base_link', **values})
+    assert len(list(made)) > 100
+    assert any(note.endswith(said) for note in made.notes)
+    assert said or not any('taken as' in note for note in made.notes)
+
+
+def test_numbered_torques_of_motors_that_are_not_there_are_named(log):
+    found = log('t_s,tau_cmd1_Nm,tau_cmd2_Nm,tau_cmd3_Nm\n1,2,3,4\n')
+    feed = LogFeed(found, settings({}))
+    assert feed.notes[-1] == (
+        'not read: tau_cmd2_Nm, tau_cmd3_Nm. Name as many motors, as -p motors:=[one,two].'
+    )
+
+
+def test_what_is_read_is_told_by_the_names_of_the_file(log):
+    feed = LogFeed(log('t_s,u\n1,2\n', **{'wheel.command': 'u'}), settings({}))
+    assert feed.notes == ['read: u (command of wheel)']
+
+
+def test_a_table_that_begins_at_0_is_as_long_when_it_is_compiled(tmp_path, capsys):
+    pytest.importorskip('numba', reason='needs numba')
+    (tmp_path / 'a.csv').write_text('t_s,command\n' + ''.join(f'{k},0.1\n' for k in range(11)))
+    assert (
+        replay_command.main([str(tmp_path / 'a.csv'), '--csv', str(tmp_path / 'b.csv'), '-q']) == 0
+    )
+    assert ' 10.0 s in ' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize('name', ['wheel.comand', 'wx_rad_s', 'other.command', 'mount_x_m'])
 def test_a_column_that_becomes_no_input_is_refused(log, name):
     found = log('t_s,command,u\n1,2,3\n', **{name: 'u'})

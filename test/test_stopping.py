@@ -1,5 +1,6 @@
 """A program is ended at once, whatever its streams are."""
 
+from pathlib import Path
 import subprocess
 import sys
 
@@ -60,3 +61,44 @@ def test_options_that_are_none_are_refused_and_help_helps(module):
     assert run('-p', 'rate:=100').returncode == 2
     assert run('--help').returncode == 0
     assert '--params-file FILE' in run('--help').stdout
+
+
+@pytest.mark.parametrize(
+    ('module', 'remedy'),
+    [
+        ('main', 'Source ROS 2, or'),
+        ('demo_mount', 'Source ROS 2, or'),
+        ('table', 'Source ROS 2, or'),
+        ('check.command', 'Source ROS 2, or'),
+        ('offline.replay_command', "Install it with: pip install '.[offline]'"),
+        ('offline.identifying.command', "Install it with: pip install '.[offline]'"),
+        ('offline.sweeping.command', "Install it with: pip install '.[offline]'"),
+        ('offline.reporting.command', "Install it with: pip install '.[offline]'"),
+    ],
+)
+def test_what_is_not_installed_is_said_in_one_line_and_help_needs_none_of_it(
+    tmp_path, module, remedy
+):
+    root = str(Path(__file__).resolve().parents[1])
+
+    def run(*args):
+        code = f'from mime_motor_ros.{module} import run; run()'
+        return subprocess.run(
+            [sys.executable, '-S', '-c', code, *args],  # -S: nothing but the standard library
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env={'PYTHONPATH': root},
+            cwd=tmp_path,
+        )
+
+    assert run('--help').returncode == 0
+    (tmp_path / 'a.yaml').write_text('')
+    (tmp_path / 'a.csv').write_text('t_s\n0\n')
+    sweeps, told = 'sweeping' in module, 'offline' in module
+    done = run(*['a.yaml'] * sweeps, *['a.csv'] * told, *['--out', 'b.csv'] * sweeps)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert ' is missing. ' in line
+    assert remedy in line

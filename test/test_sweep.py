@@ -648,6 +648,18 @@ def test_the_python_of_the_page_runs_as_it_stands(monkeypatch, capsys, lone, cod
     assert capsys.readouterr().out.startswith('[')
 
 
+def test_a_folder_in_which_nothing_was_made_yet_is_taken_by_another_sweep(tmp_path):
+    from mime_motor_ros.offline.sweeping.work import Folder, WorkError
+
+    for identity in ({'seed': 1}, {'seed': 2}):
+        folder = Folder(tmp_path / 'work', identity)
+        assert folder.read('sweep.json') == identity
+        folder.close()
+    (tmp_path / 'work' / 'part-0000-000000.npy').write_bytes(b'')
+    with pytest.raises(WorkError, match='has chunks of another sweep, of other seed'):
+        Folder(tmp_path / 'work', {'seed': 3})
+
+
 def test_a_folder_with_other_things_in_it_is_never_taken_for_work(tmp_path):
     from mime_motor_ros.offline.sweeping.work import Folder, WorkError
 

@@ -10,11 +10,12 @@ guesses that are 8 times off.
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 from mime_motor_ros.axial import Friction
 from mime_motor_ros.model import MotorParameters
 from mime_motor_ros.offline.identifying import identify, Log
+from mime_motor_ros.options import whole
 from mime_motor_ros.rollout import rollout
 from mime_motor_ros.stopping import leave, Stop
 import numpy as np
@@ -81,7 +82,15 @@ def main() -> int:
     """Print the tables."""
     stop = Stop().catch_signals()
     stop.at_once = True
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument(
+        'seeds',
+        nargs='?',
+        type=whole('>= 1', lambda x: x >= 1),
+        default=200,
+        help='how many recordings of each kind (200, three minutes)',
+    )
+    count = options.parse_args().seeds
     print(f'{count} seeds; normal: ' + ', '.join(f'{100 * x:.1f} %' for x in NORMAL))
     for correlation in (0.0, 0.9):
         print(f'noise 0.05 rad/s, correlation from sample to sample {correlation:g}:')

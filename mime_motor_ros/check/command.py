@@ -17,14 +17,13 @@ import os
 import shutil
 import sys
 import textwrap
-from typing import NoReturn
+from typing import NoReturn, TYPE_CHECKING
 
-from ..arguments import plain_line
 from ..options import number, split
 from ..stopping import leave, Stop
-from .case import Finding, Seen
-from .findings import findings, is_good
-from .listener import Listener, plan
+
+if TYPE_CHECKING:
+    from .case import Finding
 
 LONGEST = 60.0  # [s]
 COLOURS = {'ok': '32', 'warning': '33', 'error': '1;31'}
@@ -53,6 +52,8 @@ def table(name: str, seconds: float, found: Sequence[Finding], colour: bool = Fa
 
 def verdict(found: Sequence[Finding]) -> str:
     """Return in a few words how it is."""
+    from .findings import is_good
+
     if is_good(found):
         return 'nothing looks wrong'
     counts = [(sum(one.level == level for one in found), level) for level in ('error', 'warning')]
@@ -61,6 +62,8 @@ def verdict(found: Sequence[Finding]) -> str:
 
 def as_json(name: str, seconds: float, found: Sequence[Finding]) -> str:
     """Return findings as one JSON object."""
+    from .findings import is_good
+
     return json.dumps(
         {
             'node': name,
@@ -101,7 +104,11 @@ def main(args: Sequence[str] | None = None) -> int:
     stop.at_once = True
     import rclpy
 
+    from ..arguments import plain_line
     from ..starting import initialise, REFUSED
+    from .case import Seen
+    from .findings import findings, is_good
+    from .listener import Listener, plan
 
     try:
         planned = plan(of_ros)

@@ -104,6 +104,7 @@ class Log:
             raise RecordingError(
                 f'{self.path}, line 1: columns must be separated by commas, got {other!r}.'
             )
+        self._own = list(found)
         for name, column in (columns or {}).items():
             if column not in found:
                 raise RecordingError(
@@ -210,13 +211,19 @@ class Log:
         has_pose = chosen.world_frame != chosen.mount_frame and (
             chosen.pose_source != 'imu' or chosen.rate_source == 'odometry'
         )
-        used = {self.header[i]: 'mount pose' for i in found.pose if has_pose}
+        used = {self._own[i]: 'mount pose' for i in found.pose if has_pose}
         if chosen.rate_source in ('imu', 'twist', 'odometry'):
-            used |= {self.header[i]: 'mount rate' for i in found.rate}
+            used |= {self._own[i]: 'mount rate' for i in found.rate}
         return used | {
-            self.header[at]: f'command of {chosen.motors[i].name}'
+            self._own[at]: f'command of {chosen.motors[i].name}'
             for i, at in found.commands.items()
         }
+
+    def unread(self, found: _Columns) -> list[str]:
+        """Return the numbered torques of motors that the settings do not have."""
+        numbered = {x.format(n) for x in NUMBERED for n in range(1, len(self.header) + 1)}
+        read = {self.header[at] for at in found.commands.values()}
+        return [name for name in self.header if name in numbered and name not in read]
 
     def rows(self, found: _Columns) -> Iterator[tuple[int, list[float]]]:
         """Give time [ns] and numbers of each row, until one is no good: that is said in `cut`."""
@@ -306,6 +313,10 @@ class LogFeed:
         self.notes = [
             'read: ' + ', '.join(f'{column} ({what})' for column, what in self.sources.items())
         ]
+        if unread := log.unread(self._found):
+            self.notes.append(
+                f'not read: {", ".join(unread)}. Name as many motors, as -p motors:=[one,two].'
+            )
 
     def arrived(self) -> Iterator[Arrived]:
         """Read the rows."""

@@ -143,7 +143,8 @@ def refuse(
         raise OutputError(f'{path} cannot be written: {error.strerror}.') from None
     apart(path, reads)
     if is_there and not overwrite:
-        raise OutputError(f'{path} is there already. Choose another name, or add --overwrite.')
+        hint = 'Choose another name, or add --overwrite (overwrite=True).'
+        raise OutputError(f'{path} is there already. {hint}')
     if is_there:
         _check_what_goes(path, is_bag)
     if not os.access(path.parent, os.W_OK | os.X_OK):

@@ -81,6 +81,8 @@ def read_bag(path: Path, topic: str = '', joint: str = '') -> Log:
     return Log(
         name=recording.name,
         at_end=spins is not None,
+        columns={name: topic for name in ('torque', 'speed', 'position') if what[name] is not None}
+        | ({'mount_rate': f'{own}/.../spin'} if what.get('mount_rate') is not None else {}),
         time=np.array([stamp - stamps[0] for stamp in stamps]) * 1e-9,
         **what,
     )
@@ -89,8 +91,13 @@ def read_bag(path: Path, topic: str = '', joint: str = '') -> Log:
 def _topic(recording: Recording) -> str:
     found = [one.name for one in recording.topics if one.type == KIND and one.count]
     usual = [name for name in found if name.rpartition('/')[2] == 'joint_states']
+    if not found:
+        raise RecordingError(
+            f'{recording.path} must have a topic of sensor_msgs/JointState, with the position or '
+            'velocity and the effort of a joint; it has none.'
+        )
     if len(found) != 1 and len(usual) != 1:
-        has = f'it has {", ".join(found)}' if found else 'it has none'
+        has = f'it has {", ".join(found)}'
         raise RecordingError(
             f'{recording.path} must have one topic of sensor_msgs/JointState, {has}. '
             'Name one with --topic.'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .condition import Stretch
 from .confidence import covariance
 from .excitation import Flag, MISSING, words
 from .fit import IN_LOG, LEAST, MOST, NOT_NEGATIVE, Problem, search
-from .logs import Array, Log
+from .logs import Array, Log, read
 from .rolling import NAMES, Segment, Signals, signals, simulated, UNITS
 
 COARSEST = 0.5
@@ -57,7 +58,7 @@ class Identified:
 
 
 def identify(
-    logs: Log | Sequence[Log],
+    logs: Log | str | Path | Sequence[Log | str | Path],
     *,
     known: Mapping[str, float] | None = None,
     guess: Mapping[str, float] | None = None,
@@ -75,8 +76,9 @@ def identify(
 
     Parameters
     ----------
-    logs : Log, or a sequence of them
-        Recordings of the same motor: parameters are shared, how each begins is its own.
+    logs : Log or path, or a sequence of them
+        Recordings of the same motor: parameters are shared, how each begins is its own. Of a
+        path the columns are those that `read` knows.
     known : by name of NAMES
         What is not searched for. `torque_scale` is 1 unless `inertia` or `load` is known.
     guess : by name of NAMES
@@ -112,10 +114,11 @@ def identify(
         If an argument breaks its rule.
 
     """
-    logs = [logs] if isinstance(logs, Log) else list(logs)
+    given = [logs] if isinstance(logs, (Log, str, Path)) else list(logs)
+    every = [one if isinstance(one, Log) else read(one) for one in given]
     fixed, guesses = dict(known or {}), dict(guess or {})
-    for what, given in (('known', fixed), ('guess', guesses)):
-        for name, value in given.items():
+    for what, values in (('known', fixed), ('guess', guesses)):
+        for name, value in values.items():
             check(f'{what} {name}', name, value)
     if set(fixed) == set(NAMES):
         raise ParameterError('known', f'fewer than all of {", ".join(NAMES)}', 'all of them')
@@ -125,13 +128,13 @@ def identify(
             raise ParameterError(name, 'finite and > 0 s', value)
     if output not in ('auto', 'speed', 'position'):
         raise ParameterError('output', 'auto, speed or position', repr(output))
-    if not logs:
+    if not every:
         raise ParameterError('logs', 'at least one recording', '[]')
-    _check_times(logs, fixed.get('command_delay', 0.0))
+    _check_times(every, fixed.get('command_delay', 0.0))
     max_delay = max(max_delay, fixed.get('command_delay', 0.0))
-    max_delay = min(max_delay, max(float(log.time[-1] - log.time[0]) for log in logs))
-    made = [signals(log, output, load_angle, mount_arm, _all(logs, 'position')) for log in logs]
-    free, notes = _told(logs, made, fixed, of_current)
+    max_delay = min(max_delay, max(float(log.time[-1] - log.time[0]) for log in every))
+    made = [signals(log, output, load_angle, mount_arm, _all(every, 'position')) for log in every]
+    free, notes = _told(every, made, fixed, of_current)
     length = segment or (1.0 if made[0].of_speed else 4.0)
 
     out = [
@@ -170,7 +173,7 @@ def identify(
         text = f'{words(name)} cannot be told and is left out. Record {MISSING[name]}.'
         notes.append(Flag('not_told', (name,), text))
         problem, x = solved(free, out)
-    return _identified(logs, problem, x, out, notes)
+    return _identified(every, problem, x, out, notes)
 
 
 def check(label: str, name: str, value: float) -> None:
@@ -394,5 +397,6 @@ def as_dict(made: Identified) -> dict[str, Any]:
         'residual': made.residual,
         'residual_unit': 'rad/s' if made.of_speed else 'rad',
         'recordings': [log.name for log in made.logs],
+        'columns': [dict(log.columns) for log in made.logs],
         'samples': int(sum(map(len, made.measured))),
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 import csv
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from ..recording import RecordingError
 
 Array = NDArray[np.float64]
 NANOSECONDS = 'stamp_ns'
+OF_TABLE = '.torque_n_m'
+"""How the torque of a motor ends in a table of motor_replay."""
 UNITS_OF_TIME = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 COLUMNS: dict[str, tuple[str, ...]] = {
     'time': ('t_s', 'time_s', 'time', 't', 'stamp_ns'),
@@ -70,6 +72,8 @@ class Log:
     mount_angle: Array | None = None
     name: str = 'recording'
     at_end: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """By quantity what it is called in the recording."""
 
     def __post_init__(self) -> None:
         arrays = {}
@@ -164,14 +168,16 @@ def read(
     path = Path(path)
     if is_bag(path):
         return read_bag(path, topic, motor)
+    if path.suffix.lower() == '.parquet':
+        raise RecordingError(f'{path} must be a CSV or a rosbag2. Have the table made with --csv.')
     with _rows(path) as rows:
         header = [name.strip() for name in next(rows, [])]
         chosen = _chosen(path, header, dict(columns or {}), motor)
         unit = time_unit or ('ns' if chosen['time'] == NANOSECONDS else 's')
         values = _columns(path, rows, header, chosen, from_first=unit != 's')
     values['time'] = values['time'] * UNITS_OF_TIME[unit]
-    own = chosen['torque'].endswith('.torque_n_m')
-    return Log(name=path.name, at_end=own, **values)
+    own = chosen['torque'].endswith(OF_TABLE)
+    return Log(name=path.name, at_end=own, columns=chosen, **values)
 
 
 def _chosen(
@@ -186,6 +192,11 @@ def _chosen(
     if 'current' in given:
         given['torque'] = given.pop('current')
     there = ', '.join(map(repr, header))
+    tables = [x.removesuffix(OF_TABLE) for x in header if x.endswith(OF_TABLE)]
+    if not motor and len(tables) == 1:
+        motor, asked = tables[0], ''
+    else:
+        asked = motor
     chosen: dict[str, str] = {}
     for quantity, known in COLUMNS.items():
         name = given.get(quantity) or _known(known, header, motor)
@@ -202,7 +213,17 @@ def _chosen(
                 f'{path} has no column known as {quantity}{of}; it has {there}. Name one with '
                 f'--{quantity}, or the motor of several with --motor.'
             )
+    if asked and not set(chosen.values()) & set(_names_of(asked)):
+        raise RecordingError(
+            f'{path} has no column of motor {asked!r}; it has {there}. Leave --motor out.'
+        )
     return chosen
+
+
+def _names_of(motor: str) -> list[str]:
+    """Return what the columns of one motor of several may be called."""
+    known = [x for names in COLUMNS.values() for x in names if '{motor}' in x or '{name}' in x]
+    return [pattern.format(motor=motor, name=motor) for pattern in known]
 
 
 def _known(known: Sequence[str], header: Sequence[str], motor: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import textwrap
 
 from .identifying import Identified
+from .logs import Log
 from .rolling import NAMES, Segment, UNITS
 
 OF_NODE = {
@@ -26,6 +27,7 @@ def table(made: Identified, known: Mapping[str, float], width: int = 99) -> str:
     lines = [
         f'motor_identify: {names}: {samples} samples in {_counted(made.segments)}, '
         f'rms of the residual {made.residual:.4g} {unit}',
+        *(_read(log, width) for log in made.logs),
         '',
         f'{"":18}{"value":>13}{"std. error":>13}  unit',
     ]
@@ -80,8 +82,14 @@ def parameter_file(made: Identified, motor: str) -> str:
     for name in ('torque_scale', 'load', 'offset'):
         value = made.values[name]
         if value is not None:
-            lines.append(f'      # {name}: {value:.6g} {UNITS[name]}, no parameter of the node')
+            unit = '' if UNITS[name] == '1' else f' {UNITS[name]}'
+            lines.append(f'      # {name}: {value:.6g}{unit}, no parameter of the node')
     return '\n'.join(lines) + '\n'
+
+
+def _read(log: Log, width: int) -> str:
+    said = ', '.join(f'{column} ({quantity})' for quantity, column in log.columns.items())
+    return textwrap.fill(f'{log.name}: read {said}', width, subsequent_indent='    ')
 
 
 def _counted(segments: Sequence[Segment]) -> str:

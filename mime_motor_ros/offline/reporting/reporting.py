@@ -147,7 +147,8 @@ def refuse_pngs(folder: Path, overwrite: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise ReportError(f'{folder} is no folder. Give the name of one.')
     if not overwrite and any(folder.glob('*.png')):
-        raise ReportError(f'{folder} has figures already. Choose another, or add --overwrite.')
+        hint = 'Choose another, or add --overwrite (overwrite=True).'
+        raise ReportError(f'{folder} has figures already. {hint}')
 
 
 def _moment(stamp_ns: int) -> str:

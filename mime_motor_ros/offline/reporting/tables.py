@@ -53,7 +53,8 @@ class Table:
         if 'stamp_ns' not in schema.names or not self.motors:
             raise ReportError(
                 f'{path} is no table of motor_replay: it has no columns stamp_ns and '
-                '<motor>.spin_rad_s. For a log, give also the parameters: --params-file FILE.'
+                '<motor>.spin_rad_s. To have a log replayed add --replay, or the parameters: '
+                '--params-file FILE.'
             )
         odd = [one.name for one in schema if not _is_number(one.type)]
         if odd:

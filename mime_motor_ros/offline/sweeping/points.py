@@ -157,7 +157,7 @@ def points(given: Specification) -> Points:
     made = Points(base, given.vary, given.samples, given.seed)
     check_names(base, made.motors)
     for one in given.vary:
-        strangers = check_names({one.name: 'nothing that it takes'}, made.motors)
+        strangers = check_names({one.name: 'what to vary'}, made.motors)
         if strangers or one.name == 'motors':
             rule = 'parameters of the node' if strangers else 'other parameters than motors'
             raise ParameterError('vary', rule, repr(one.name))

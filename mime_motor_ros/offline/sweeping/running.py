@@ -223,4 +223,9 @@ def _told(error: BaseException) -> str:
     text = ' '.join(str(error).split()) or type(error).__name__
     if isinstance(error, ImportError):
         return f'a worker cannot import {error.name}: install this package there too.'
+    if type(error).__name__ == 'BrokenProcessPool':
+        return (
+            'the processes of the sweep ended at once. A script must call sweep under '
+            "if __name__ == '__main__': (or install numba, which needs no processes)."
+        )
     return f'a worker failed ({type(error).__name__}: {text}).'

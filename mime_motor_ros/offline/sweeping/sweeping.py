@@ -77,7 +77,8 @@ class Sweep:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         if not specification.recordings:
-            raise ParameterError('recordings', 'at least one recording', 'nothing')
+            hint = 'Name them in the specification, or behind it on the command line.'
+            raise ParameterError('recordings', 'at least one recording', 'nothing', hint)
         if len(set(specification.recordings)) < len(specification.recordings):
             raise ParameterError(
                 'recordings', 'each there once', ', '.join(specification.recordings)

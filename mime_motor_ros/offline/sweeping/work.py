@@ -94,7 +94,8 @@ class Folder:
             raise WorkError(f'{path} is in use by another process. Wait for its end.') from None
         wanted = json.loads(json.dumps(identity, default=str))
         known = self.read('sweep.json')
-        if known is None:
+        if known is None or (known != wanted and not self._has_results()):
+            (path / 'checked.json').unlink(missing_ok=True)
             self.write('sweep.json', wanted)
         elif known != wanted:
             other = [name for name in wanted if known.get(name) != wanted[name]]
@@ -102,6 +103,9 @@ class Folder:
                 f'{path} has chunks of another sweep, of other {", ".join(other)}. Remove it, or '
                 'choose another folder with --work.'
             )
+
+    def _has_results(self) -> bool:
+        return any(x.suffix in ('.npy', '.rows') for x in self.path.iterdir())
 
     def read(self, name: str) -> Any:
         """Return what a file of JSON holds, None where it is not there or not whole."""
