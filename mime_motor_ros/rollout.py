@@ -34,6 +34,8 @@ WIDTHS: dict[str, tuple[int, ...]] = dict.fromkeys(Kept._fields, ()) | {
 
 KINDS = {'limits': np.int64}
 NOT_KEPT = {name: np.empty(0, KINDS.get(name, float)) for name in WIDTHS}
+LONG = 4000
+"""Steps of a motor from which on several cores are of use."""
 LENGTH = 1_000_000
 """Steps in one part: a signal is heard between two of them."""
 
@@ -117,7 +119,8 @@ def rollout(
     every : whole number >= 1
         Of so many steps the first is kept: the steps 0, every, 2 every, ...
     threads : None or whole number >= 1
-        How many motors are worked on at once; None: as many as there are cores to use.
+        How many motors are worked on at once; None: as many as there are cores to use, or one of
+        less than `LONG` steps.
 
     Returns
     -------
@@ -216,7 +219,9 @@ def rollout(
             raise _too_large(m)
         return last
 
-    workers = min(threads or cores(), M) if is_compiled else 1
+    # Of short runs the calls take longer than the steps, and only one thread makes calls.
+    usual = cores() if N >= LONG else 1
+    workers = min(threads or usual, M) if is_compiled else 1
     if workers == 1:
         return Rollout(kept, tuple(map(tried, range(M))))
     size = min(max(1, LENGTH // N), -(-M // workers))

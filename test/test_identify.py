@@ -321,7 +321,10 @@ def test_a_part_is_taken_by_the_time_from_the_first_sample(recording):
         ),
         ('t,torque,speed\n1,"0,5",0', "got '0,5'. Numbers have a point, not a comma."),
         ('t,torque,speed\n0,0,off', "line 2 of a.csv: speed must be a number, got 'off'. Cut "),
-        ('t,torque,speed\n0,0,nan\n1,0,0', 'speed of a.csv must be finite, got nan in sample 0.'),
+        (
+            't,torque,speed\n0,0,nan\n1,0,0',
+            'speed of a.csv must be finite and at most 1e+12, got nan in sample 0.',
+        ),
         (f't,torque,speed\n0,0,0\n{"9" * 400},0,0', 'time of a.csv must be finite, got inf'),
         ('t,torque,speed\n0,0,0', 'a.csv must be a CSV of a header and at least 2 rows, got 1.'),
     ],
@@ -359,6 +362,38 @@ def test_the_one_motor_of_a_table_is_taken(tmp_path):
     (tmp_path / 'a.csv').write_text(f'{head},arm.torque_n_m\n0,0,0,0\n10,1,1,0')
     with pytest.raises(RecordingError, match='has no column known as torque'):
         read(tmp_path / 'a.csv')
+
+
+def test_numbers_beyond_all_motors_are_refused():
+    log = made(0)
+    for huge in (1e13, -1e300):
+        with pytest.raises(RecordingError, match='torque of seed 0 must be finite and at most 1e'):
+            replace(log, torque=np.where(log.time == 0.5, huge, log.torque))
+
+
+def test_a_recording_counts_once(recording):
+    with pytest.raises(ParameterError, match='logs must be recordings that are each there once'):
+        identify([recording, read(recording)])
+
+
+@pytest.mark.parametrize('name', ['load_angle', 'mount_arm', 'torque_limit'])
+@pytest.mark.parametrize('value', [float('nan'), float('inf')])
+def test_lengths_and_limits_are_finite(name, value):
+    with pytest.raises(ParameterError, match=f'{name} must be f'):
+        identify(made(0), **{name: value})
+
+
+def test_a_damaged_file_that_says_nothing_names_its_column_shortly(tmp_path):
+    (tmp_path / 'a.csv').write_text(','.join(f'c{k}' for k in range(100000)) + '\n')
+    with pytest.raises(RecordingError) as error:
+        read(tmp_path / 'a.csv')
+    assert len(str(error.value)) < 1000
+    (tmp_path / 'a.csv').write_text('')
+    with pytest.raises(RecordingError, match='no column known as time; it has none. Name one'):
+        read(tmp_path / 'a.csv')
+    (tmp_path / 'a.csv').write_text('t,u\n')
+    with pytest.raises(RecordingError, match="'²'"):
+        read(tmp_path / 'a.csv', motor='²')
 
 
 def test_a_motor_of_a_file_without_any_is_refused(recording):

@@ -493,6 +493,17 @@ def test_a_raw_recording_is_refused_with_what_to_do(walk, tmp_path, run):
     )
 
 
+def test_a_table_that_is_cut_in_its_last_number_is_said_to_be(made, tmp_path, run):
+    path = tmp_path / 'cut.csv'
+    path.write_bytes((made / 'steps.csv').read_bytes()[:-4])
+    code, _, err = run(path, '--out', tmp_path / 'cut.html')
+    assert code == 1
+    assert err == (
+        f'motor_report: {path} is cut short: its last line has no end, so its last number may be '
+        'wrong.\n'
+    )
+
+
 def test_of_a_table_that_is_cut_the_whole_rows_are_shown(made, tmp_path, run):
     path, out = tmp_path / 'cut.csv', tmp_path / 'cut.html'
     path.write_bytes((made / 'steps.csv').read_bytes()[:20_000])

@@ -648,12 +648,67 @@ def test_the_python_of_the_page_runs_as_it_stands(monkeypatch, capsys, lone, cod
     assert capsys.readouterr().out.startswith('[')
 
 
+@pytest.mark.parametrize('text', ['# my notes {', '[1]', '{"vary": {}, "recordings": []}', ''])
+def test_a_folder_with_a_file_of_that_name_is_not_taken_either(tmp_path, text):
+    from mime_motor_ros.offline.sweeping.work import Folder, WorkError
+
+    (tmp_path / 'sweep.json').write_text(text)
+    with pytest.raises(WorkError, match='must be a new folder, or that of a sweep'):
+        Folder(tmp_path, {})
+    assert (tmp_path / 'sweep.json').read_text() == text
+
+
+def test_of_a_folder_no_more_goes_than_was_made(tmp_path):
+    from mime_motor_ros.offline.sweeping.work import Folder
+
+    folder = Folder(tmp_path / 'work', {})
+    (tmp_path / 'work' / 'thesis.txt').write_text('years')
+    folder.remove()
+    assert [x.name for x in (tmp_path / 'work').iterdir()] == ['thesis.txt']
+
+
+def test_the_table_is_no_file_of_the_work_and_no_file_that_is_read(tmp_path, lone, capsys):
+    spec = tmp_path / 'spec.csv'
+    spec.write_text('vary: {wheel.inertia: [1e-4, 2e-4]}')
+    work = tmp_path / 'work'
+    work.mkdir()
+    for out in (work / 'a.csv', spec):
+        arguments = [spec, lone, '--out', out, '--work', work, '--overwrite']
+        assert main([str(x) for x in arguments]) == 1
+    one, other = capsys.readouterr().err.splitlines()
+    assert 'must not be in' in one
+    assert 'must be apart from' in other
+    assert 'vary' in spec.read_text()
+
+
+def test_a_table_that_another_made_meanwhile_stays(tmp_path, lone):
+    from mime_motor_ros.offline.writing import OutputError
+
+    out = tmp_path / 'a.csv'
+
+    def show(what, done, of):
+        out.write_text('mine')
+
+    given = {'vary': {'wheel.inertia': [1e-4, 2e-4]}}
+    with pytest.raises(OutputError, match='is there already|was made by another meanwhile'):
+        sweep(given, [lone], out=out, show=show)
+    assert out.read_text() == 'mine'
+
+
+def test_links_in_a_circle_are_no_output(tmp_path, lone, capsys):
+    (tmp_path / 'a.csv').symlink_to('a.csv')
+    (tmp_path / 's.yaml').write_text('vary: {wheel.inertia: [1e-4, 2e-4]}')
+    arguments = [tmp_path / 's.yaml', lone, '--out', tmp_path / 'a.csv', '--overwrite']
+    assert main([str(x) for x in arguments]) == 1
+    assert 'a.csv' in capsys.readouterr().err
+
+
 def test_a_folder_in_which_nothing_was_made_yet_is_taken_by_another_sweep(tmp_path):
     from mime_motor_ros.offline.sweeping.work import Folder, WorkError
 
     for identity in ({'seed': 1}, {'seed': 2}):
         folder = Folder(tmp_path / 'work', identity)
-        assert folder.read('sweep.json') == identity
+        assert identity.items() <= folder.read('sweep.json').items()
         folder.close()
     (tmp_path / 'work' / 'part-0000-000000.npy').write_bytes(b'')
     with pytest.raises(WorkError, match='has chunks of another sweep, of other seed'):

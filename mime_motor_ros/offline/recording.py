@@ -238,11 +238,15 @@ def _edges(recording: Recording, imu_topic: str) -> tuple[dict[str, str], dict[s
     transforms = tuple(topic.name for topic in recording.topics if topic.type == TF)
     # 2000 records: some seconds of any recording, many times the slowest transform's period.
     for record in islice(recording.records((imu_topic, *transforms)), 2000):
+        try:
+            message = record.message
+        except RecordingError:
+            continue  # a damaged one, which counts as refused when it is replayed
         if record.topic == imu_topic:
-            imu = imu or record.message.header.frame_id.lstrip('/')
+            imu = imu or message.header.frame_id.lstrip('/')
             continue
         edges = static if record.topic.endswith('static') else moving
-        for transform in record.message.transforms:
+        for transform in message.transforms:
             parent = transform.header.frame_id.lstrip('/')
             edges[transform.child_frame_id.lstrip('/')] = parent
     return moving, static, imu

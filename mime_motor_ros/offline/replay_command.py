@@ -206,7 +206,10 @@ def _compiles(made: Any) -> bool:
     from ..compiling import numba
     from .compiled import compile_for, why_not
 
-    if why_not(made) or numba() is None:
+    if numba() is None:
+        return False
+    if why := why_not(made):
+        say(f'{why}: it is replayed uncompiled.')
         return False
     compile_for(made.settings)
     return True

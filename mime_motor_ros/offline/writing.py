@@ -49,6 +49,7 @@ class Made:
     ) -> None:
         self.path = Path(path)
         refuse(self.path, overwrite, is_bag, reads)
+        self._replaces = overwrite
         # A folder of its own, so that what names a file by its folder gets the right one.
         self._folder = self.path.parent / f'.{self.path.name}.{os.getpid()}'
         self.part = self._folder / self.path.name
@@ -85,6 +86,11 @@ class Made:
             if not self.part.exists():
                 self.drop()
                 return ''
+            if not self._replaces and self.path.exists():
+                raise OutputError(
+                    f'{self.path} was made by another meanwhile, and stays. What was made here is '
+                    f'{self.part}.'
+                )
             if failed and self.path.exists():
                 return f'What was made of {self.path} is {self.part}; the old one stays.'
             if self.path.is_dir():
@@ -153,9 +159,12 @@ def refuse(
 
 def apart(path: Path, reads: Sequence[Path]) -> None:
     """Refuse to write over, around or into what is read."""
-    real = path.resolve()
-    for one in reads:
-        read = one.resolve()
+    try:
+        real, *others = (one.resolve() for one in (path, *reads))
+    except (OSError, RuntimeError) as error:  # the latter of links in a circle, to Python 3.12
+        reason = getattr(error, 'strerror', None) or 'links in a circle'
+        raise OutputError(f'{path} cannot be written: {reason}.') from None
+    for one, read in zip(reads, others, strict=True):
         if real == read or real in read.parents or (read.is_dir() and read in real.parents):
             raise OutputError(
                 f'{path} must be apart from {one}, which is read. Choose another name.'

@@ -18,6 +18,10 @@ from .fit import IN_LOG, LEAST, MOST, NOT_NEGATIVE, Problem, search
 from .logs import Array, Log, read
 from .rolling import NAMES, Segment, Signals, signals, simulated, UNITS
 
+UNFOLLOWED = (
+    'The motion does not follow the torque, so the inertia cannot be told. Is the sign of the '
+    f'torque that of the speed? If so, record {MISSING["inertia"]}.'
+)
 COARSEST = 0.5
 """[s], between samples; of slower ones the unit of the time is another."""
 MOST_NUMBERS = 50_000_000
@@ -126,10 +130,18 @@ def identify(
     for name, value in (('max_delay', max_delay), ('segment', asked)):
         if not 0.0 < value < float('inf'):
             raise ParameterError(name, 'finite and > 0 s', value)
+    for name, value in (('load_angle', load_angle), ('mount_arm', mount_arm)):
+        if not -MOST <= value <= MOST:
+            raise ParameterError(name, f'from {-MOST:g} to {MOST:g}', value)
+    if not 0.0 <= torque_limit < float('inf'):
+        raise ParameterError('torque_limit', 'finite and >= 0 N m, 0: none', torque_limit)
     if output not in ('auto', 'speed', 'position'):
         raise ParameterError('output', 'auto, speed or position', repr(output))
     if not every:
         raise ParameterError('logs', 'at least one recording', '[]')
+    for i, one in enumerate(every):
+        if any(_same(one, other) for other in every[:i]):
+            raise ParameterError('logs', 'recordings that are each there once', one.name)
     _check_times(every, fixed.get('command_delay', 0.0))
     max_delay = max(max_delay, fixed.get('command_delay', 0.0))
     max_delay = min(max_delay, max(float(log.time[-1] - log.time[0]) for log in every))
@@ -167,13 +179,20 @@ def identify(
         if len(truly) < len(suspected):
             problem, x = solved(free, out)
     while name := excitation.blind(problem.jacobian(x), free):
-        if len(free) == 1 or name == 'inertia':
+        if name == 'inertia':
+            raise IdentifyError(UNFOLLOWED)
+        if len(free) == 1:
             raise IdentifyError(f'The recordings tell nothing: record {MISSING[name]}.')
         free = tuple(n for n in free if n != name)
         text = f'{words(name)} cannot be told and is left out. Record {MISSING[name]}.'
         notes.append(Flag('not_told', (name,), text))
         problem, x = solved(free, out)
     return _identified(every, problem, x, out, notes)
+
+
+def _same(one: Log, other: Log) -> bool:
+    """Tell whether two recordings have the same samples: twice they would count as twice."""
+    return np.array_equal(one.time, other.time) and np.array_equal(one.torque, other.torque)
 
 
 def check(label: str, name: str, value: float) -> None:
@@ -313,10 +332,7 @@ def _identified(
     left = _unexplained(problem, raw, measured)
     if left > UNEXPLAINED:
         if 'inertia' in free and _moved(problem, found) < UNMOVED:
-            raise IdentifyError(
-                'The motion does not follow the torque, so the inertia cannot be told. Is the '
-                f'sign of the torque that of the speed? If so, record {MISSING["inertia"]}.'
-            )
+            raise IdentifyError(UNFOLLOWED)
         text = (
             f'the residual is {100.0 * left:.0f} % of the motion within segments: the model does '
             'not explain it, whatever the standard errors say. Is the torque of this motor and '

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 NANOSECONDS = 'stamp_ns'
 OF_TABLE = '.torque_n_m'
 """How the torque of a motor ends in a table of motor_replay."""
+LARGEST = 1e12
+"""Of all that is recorded, in SI units."""
 UNITS_OF_TIME = {'s': 1.0, 'ms': 1e-3, 'us': 1e-6, 'ns': 1e-9}
 COLUMNS: dict[str, tuple[str, ...]] = {
     'time': ('t_s', 'time_s', 'time', 't', 'stamp_ns'),
@@ -87,10 +89,13 @@ class Log:
                 raise RecordingError(
                     f'{name} of {self.name} must be {rule}, got shape {array.shape}.'
                 )
-            if not np.isfinite(array).all():
-                row = int(np.flatnonzero(~np.isfinite(array))[0])
+            most = np.finfo(float).max if name == 'time' else LARGEST
+            odd = ~(np.abs(array) <= most)
+            if odd.any():
+                row = int(np.flatnonzero(odd)[0])
+                rule = 'finite' if name == 'time' else f'finite and at most {LARGEST:g}'
                 raise RecordingError(
-                    f'{name} of {self.name} must be finite, got {array[row]} in sample {row}. '
+                    f'{name} of {self.name} must be {rule}, got {array[row]} in sample {row}. '
                     'Cut that stretch out.'
                 )
             object.__setattr__(self, name, array)
@@ -191,7 +196,7 @@ def _chosen(
         )
     if 'current' in given:
         given['torque'] = given.pop('current')
-    there = ', '.join(map(repr, header))
+    there = shortened(', '.join(map(repr, header)) or 'none')
     tables = [x.removesuffix(OF_TABLE) for x in header if x.endswith(OF_TABLE)]
     if not motor and len(tables) == 1:
         motor, asked = tables[0], ''
@@ -227,7 +232,7 @@ def _names_of(motor: str) -> list[str]:
 
 
 def _known(known: Sequence[str], header: Sequence[str], motor: str) -> str:
-    below = str(int(motor) - 1) if motor.isdigit() else ''
+    below = str(int(motor) - 1) if motor.isdecimal() else ''
     names = {'motor': motor, 'name': motor, 'below': below}
     for pattern in known:
         if ('{below}' in pattern and below in ('', '0')) or ('{' in pattern and not motor):

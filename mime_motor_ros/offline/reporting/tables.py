@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from io import FileIO
+import os
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ class Table:
         self.name = path.name
         self.parameters: dict[str, Any] = {}
         self.told = Told()
+        self._open_end = ''
         self.told.lacks['refusals'] = 'a table does not hold what was refused'
         self.told.lacks['lateness'] = 'a table holds no times of receipt'
         try:
@@ -71,8 +73,14 @@ class Table:
         if self._path.suffix == '.parquet':
             file = pq.ParquetFile(self._path, pre_buffer=False)  # which is all of it
             return file.schema_arrow, file.iter_batches(ROWS, use_threads=False)
-        with open(self._path, encoding='utf-8', errors='replace') as file:
-            names = file.readline().strip().split(',')
+        with open(self._path, 'rb') as file:
+            names = file.readline().decode('utf-8', 'replace').strip().split(',')
+            file.seek(-min(1, os.path.getsize(self._path)), os.SEEK_END)
+            if file.read() != b'\n':
+                self._open_end = (
+                    f'{self._path} is cut short: its last line has no end, so its last number may '
+                    'be wrong.'
+                )
         kinds = {name: pa.float64() for name in names}
         kinds['stamp_ns'] = pa.int64()
         convert = pcsv.ConvertOptions(column_types=kinds, null_values=['', 'nan', 'NaN'])
@@ -101,6 +109,7 @@ class Table:
                 self.told.cut = f'{self._path} is damaged or cut short: {_line(error)}.'
                 return
             if batch is None:
+                self.told.cut = self.told.cut or self._open_end
                 return
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             stamps = columns.pop('stamp_ns')

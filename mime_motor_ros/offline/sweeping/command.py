@@ -107,7 +107,7 @@ def _sweep(options: argparse.Namespace, stop: Stop) -> int:
 
     given = read(options.specification)
     given = replace(given, recordings=(*given.recordings, *options.recording))
-    out = Output(options.out, options.work, options.overwrite, given.recordings)
+    out = Output(options.out, options.work, options.overwrite, given.reads)
     began = time.monotonic()
     stop.at_once = False
     with _progress(options.quiet) as show:

@@ -67,7 +67,10 @@ class Distribution(NamedTuple):
         below, above = normal.cdf(low), normal.cdf(high)
         share = min(max(below + share * (above - below), 2.0**-54), 1.0 - 2.0**-53)
         value = normal.inv_cdf(share)
-        return math.exp(value) if is_log else value
+        try:
+            return math.exp(value) if is_log else value
+        except OverflowError:
+            return math.inf  # which no parameter may be
 
 
 class Varied(NamedTuple):
@@ -92,6 +95,7 @@ class Specification:
     seed : of what is drawn
     figures : names of what is told of each point
     options : how a recording is read, as of `replay`
+    files : of which this was read
 
     """
 
@@ -102,6 +106,12 @@ class Specification:
     seed: int
     figures: tuple[str, ...]
     options: Mapping[str, Any]
+    files: tuple[str, ...] = ()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Return all paths that are read, which nothing may be written to."""
+        return (*self.files, *self.recordings)
 
 
 def read(given: str | Path | Mapping[str, Any]) -> Specification:
@@ -117,9 +127,13 @@ def read(given: str | Path | Mapping[str, Any]) -> Specification:
 
     """
     folder = Path()
+    files: list[str] = []
     if isinstance(given, (str, Path)):
         folder = Path(given).parent
+        files.append(str(given))
         given = _tree(Path(given))
+    if isinstance(given.get('parameters'), str):
+        files.append(str(folder / given['parameters']))
     for key in given:
         if key not in KEYS:
             near = get_close_matches(str(key), KEYS, 1)
@@ -152,6 +166,7 @@ def read(given: str | Path | Mapping[str, Any]) -> Specification:
         _whole(given, 'seed', 0, 0, 2**63 - 1),
         figures,
         _options(given),
+        tuple(files),
     )
 
 
@@ -206,7 +221,10 @@ def _parameters(given: Any, folder: Path, remap: Sequence[str]) -> Mapping[str, 
     if not isinstance(given, Mapping):
         rule = 'the path of a parameter file, or names and values'
         raise ParameterError('parameters', rule, _shown(given))
-    return dict(_flat(given))
+    flat = dict(_flat(given))
+    if deep := next((name for name, value in flat.items() if isinstance(value, Mapping)), ''):
+        raise ParameterError('parameters', 'names and values, not nested so deep', repr(deep))
+    return flat
 
 
 def _flat(tree: Mapping[Any, Any], before: str = '', depth: int = 0) -> list[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from ... import __version__
 from ...errors import MotorError, ParameterError
 from ...settings import Settings
 from ..gathering import gather, Gathering
-from ..writing import Made, refuse
+from ..writing import Made, OutputError, refuse
 from . import table
 from .figures import columns
 from .points import points
@@ -376,7 +376,7 @@ def sweep(
     """
     given = read(specification)
     given = replace(given, recordings=(*given.recordings, *map(str, recordings)))
-    made = Output(out, work, overwrite, given.recordings) if out is not None else None
+    made = Output(out, work, overwrite, given.reads) if out is not None else None
     with TemporaryDirectory() as folder:
         path = Path(work) if work is not None else made.work if made else Path(folder)
         one = Sweep(given, path, show, stop)
@@ -407,14 +407,19 @@ class Output:
     def __init__(
         self, out: str | Path, work: str | Path | None, overwrite: bool, reads: Sequence[str]
     ) -> None:
-        self.path = Path(out)
+        self.path, self._overwrite = Path(out), overwrite
         table.check(self.path)
         refuse(self.path, overwrite, reads=[Path(one) for one in reads])
         self.work = Path(work) if work else self.path.with_name(f'{self.path.name}.work')
+        if self.work.resolve() in self.path.resolve().parents:
+            raise OutputError(
+                f'{self.path} must not be in {self.work}, which goes when the table is complete. '
+                'Choose another folder with --work.'
+            )
 
     def finish(self, one: Sweep) -> None:
         """Write the table, and remove the folder."""
-        made = Made(self.path, overwrite=True)
+        made = Made(self.path, self._overwrite)
         try:
             one.write(made)
         except BaseException:

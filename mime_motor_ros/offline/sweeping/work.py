@@ -8,11 +8,12 @@ ones, and the same sweep goes on from them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 import fcntl
 import json
 import os
 from pathlib import Path
-import shutil
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,11 @@ from ...errors import MotorError
 from ..gathering import row_type
 
 Array = NDArray[Any]
+
+MARK = {'made by': 'motor_sweep'}
+"""In sweep.json, by which a folder is known."""
+NAMES = r'checked\.json|gathered-\d+-\d+\.(rows|json)|part-\d{4,}-\d{6,}\.npy'
+OWN = re.compile(rf'lock|{NAMES}|\.({NAMES}|sweep\.json)\.part')
 
 
 class WorkError(MotorError):
@@ -76,9 +82,9 @@ class Folder:
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
-        # It is removed at the end, so it must be nobody else's.
-        is_new = not path.exists() or (path / 'sweep.json').is_file()
-        if not is_new and not (path.is_dir() and all(x.name == 'lock' for x in path.iterdir())):
+        # What is in it is removed at the end, so it must be nobody else's.
+        is_new = not path.exists() and not path.is_symlink()
+        if not is_new and not (path.is_dir() and all(map(_is_own, path.iterdir()))):
             raise WorkError(
                 f'{path} must be a new folder, or that of a sweep; other things are in it. '
                 'Choose another one with --work.'
@@ -92,7 +98,7 @@ class Folder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise WorkError(f'{path} is in use by another process. Wait for its end.') from None
-        wanted = json.loads(json.dumps(identity, default=str))
+        wanted = json.loads(json.dumps({**MARK, **identity}, default=str))
         known = self.read('sweep.json')
         if known is None or (known != wanted and not self._has_results()):
             (path / 'checked.json').unlink(missing_ok=True)
@@ -174,8 +180,12 @@ class Folder:
         self._put(chunk.name, save)
 
     def remove(self) -> None:
-        """Remove it, when all is in the table."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Remove what is its own of it, and it where nothing else is there."""
+        with suppress(OSError):
+            for one in [*self.path.iterdir()]:
+                if _is_own(one):
+                    one.unlink()
+            self.path.rmdir()
 
     def close(self) -> None:
         """Let others use it."""
@@ -187,4 +197,20 @@ class Folder:
             fill(part)
             os.replace(part, self.path / name)
         except OSError as error:
-            raise WorkError(f'{self.path / name} cannot be written: {error.strerror}.') from None
+            part.unlink(missing_ok=True)
+            reason = error.strerror or error
+            raise WorkError(f'{self.path / name} cannot be written: {reason}.') from None
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+def _is_own(path: Path) -> bool:
+    """Tell whether a file has a name that this module gives, and is what it gives it to."""
+    if path.name == 'sweep.json':
+        try:
+            known = json.loads(path.read_text())
+        except (OSError, ValueError):
+            return False
+        return isinstance(known, dict) and MARK.items() <= known.items()
+    return path.is_file() and OWN.fullmatch(path.name) is not None
