@@ -174,6 +174,15 @@ def one_way(sign):
     return Log(time, np.append(command, command[-1]), np.concatenate([[0.0], speed]))
 
 
+def test_a_residual_that_is_no_noise_is_said_to_be_none():
+    assert 'structured' not in codes(identify(made(0, 0.05)))
+    assert 'structured' not in codes(identify(made(0, 0.05, correlation=0.9)))
+    assert 'structured' not in codes(identify(made(0)))
+    log = made(0, 0.002)
+    drag = replace(log, torque=log.torque - 2e-2 * log.speed * np.abs(log.speed))
+    assert 'structured' in codes(identify(drag))
+
+
 def test_recordings_that_together_turn_both_ways_tell_an_offset():
     assert 'one_direction' in codes(identify(one_way(1.0)))
     both = identify([one_way(1.0), one_way(-1.0)])

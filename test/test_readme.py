@@ -465,7 +465,7 @@ def test_the_figures_have_the_names_and_targets_of_the_bench():
     )
     rolled = defaultdict(lambda: 1.0)
     loop = Loop(*[1.0] * len(Loop._fields))
-    replays = Replays('broad07_fast_rotation', 1.0, 60.0, 1.0)
+    replays = Replays('broad07_fast_rotation', 1.0, 3600.0, 1.0)
     shown = table(steps, rolled, replays, loop, loop, loop)
     names, *_, goals = (list(column.cells) for column in shown.columns)
     of_bench = dict(zip(names, goals, strict=True))

@@ -1,14 +1,13 @@
 """
 Measure what the motor costs, beside what else there is, and print it as one table.
 
-    python tools/bench.py [--seconds 10] [--rounds 3] [--json FILE] [--recording FOLDER] [--hour]
+    python tools/bench.py [--seconds 10] [--rounds 3] [--json FILE] [--recording FOLDER] [--bag]
                           [--habits]
 
 One step: ``advance`` with all outputs, against MuJoCo's ``mj_step`` of the same rig, called from
 Python; and a step of a session whose motor has no drive and no sensors, against one that cannot
 have them. Many steps in one call: see bench_rollout.py. Recordings: how fast one is replayed, and
-the memory that a long one takes, a minute or with ``--hour`` an hour of 1 kHz. The loop: the
-motor node at 1 kHz,
+the memory that an hour of 1 kHz takes. The loop: the motor node at 1 kHz,
 against an ordinary rclpy node (plain_node.py) with the same step and topics. This process sends
 both an IMU at 1 kHz and /tf at 100 Hz and reads every topic they publish. The node has one core,
 this process the other. A third run is the motor node with more around it: 20 requests a second
@@ -53,6 +52,7 @@ from mime_motor_ros.timeline import NANOSECONDS
 from rich.console import Console
 from rich.table import Table
 
+RECORDING = Path(__file__).resolve().parents[2] / 'shared/data/broad07_fast_rotation'
 STEP_TARGET = 15.0  # us, one advance with all outputs
 UNUSED_TARGET = 1.0  # us a step, for drives and sensors that a motor does not use
 MADE_TARGET = 99.9  # % of the steps due
@@ -230,15 +230,15 @@ class Replays(NamedTuple):
     seconds: float
     """Of a long one at 1 kHz [s]."""
     peak: float
-    """The most memory that took, with a bag and a table made of it [MB]."""
+    """The most memory that took, with a table made of it, or a bag too [MB]."""
 
 
-def time_replays(recording: Path | None, seconds: float) -> Replays:
+def time_replays(recording: Path | None, seconds: float, bag: bool) -> Replays:
     """Return how fast recordings are replayed, and with how much memory."""
     try:
         name = recording.name if recording else 'a recording at 1 kHz'
         return Replays(
-            name, bench_replay.speed(recording), seconds, bench_replay.memory(seconds).peak
+            name, bench_replay.speed(recording), seconds, bench_replay.memory(seconds, bag).peak
         )
     except (MotorError, RuntimeError, OSError) as error:
         raise BenchError(str(error)) from None
@@ -671,9 +671,21 @@ def main() -> int:
         help='runs of each node (default 3)',
     )
     parser.add_argument('--json', type=Path, help='write the raw numbers to this file')
-    parser.add_argument('--recording', type=Path, help='to replay, instead of one made here')
     parser.add_argument(
-        '--hour', action='store_true', help='memory of an hour replayed, not of a minute'
+        '--recording',
+        type=Path,
+        default=RECORDING if RECORDING.is_dir() else None,
+        help=f'to replay, where there is no {RECORDING.name} beside the checkout',
+    )
+    parser.add_argument(
+        '--replayed',
+        type=number('> 0 s', lambda x: 0.0 < x < float('inf')),
+        default=3600.0,
+        metavar='S',
+        help='length of the recording of which the memory is measured [s] (3600)',
+    )
+    parser.add_argument(
+        '--bag', action='store_true', help='the memory with a bag made too, which takes longer'
     )
     parser.add_argument(
         '--habits', action='store_true', help='compare the habits of a real-time loop instead'
@@ -695,8 +707,9 @@ def main() -> int:
     try:
         steps = {} if options.habits else time_steps()
         rolled = {} if options.habits else time_rollouts()
-        long = 3600.0 if options.hour else 60.0
-        replays = None if options.habits else time_replays(options.recording, long)
+        replays = None
+        if not options.habits:
+            replays = time_replays(options.recording, options.replayed, options.bag)
         runs = run_loops(options.seconds, options.rounds, contestants)
     except BenchError as error:
         print(f'bench: {error}', file=sys.stderr)

@@ -81,11 +81,13 @@ MEMORY_TARGET = 500.0
 """[MB], however long a recording is."""
 
 
-def memory(seconds: float) -> Cost:
-    """Return what replaying so long a recording costs, with a bag and a table made of it."""
+def memory(seconds: float, bag: bool = False) -> Cost:
+    """Return what replaying so long a recording costs, with a table made of it, or a bag too."""
     with tempfile.TemporaryDirectory() as folder:
         made = make(Path(folder) / 'long', seconds)
-        outputs = ('--out', f'{folder}/out', '--parquet', f'{folder}/steps.parquet')
+        outputs = ['--parquet', f'{folder}/steps.parquet']
+        if bag:
+            outputs += ['--out', f'{folder}/out']
         return replayed(made, *outputs)
 
 

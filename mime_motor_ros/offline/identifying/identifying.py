@@ -28,6 +28,10 @@ MOST_NUMBERS = 50_000_000
 """Of the derivative of a fit, which is held in memory as a whole, some times over."""
 UNEXPLAINED = 0.5
 """Root mean square of the residual over that of the motion within segments: a misfit."""
+EXPLAINED = 1e-3
+"""The same, from which on it is worth a word what the residual looks like."""
+STRUCTURED = 5.0
+"""Residual over its noise from sample to sample; 3.2 with a correlation of 0.9 between them."""
 UNMOVED = 0.01
 """Part of the changes of speed that the torque makes: a misfit with less has found nothing."""
 
@@ -339,6 +343,14 @@ def _identified(
             'of the sign of its speed, the time in s, a load or the turning of the mount missing?'
         )
         told.append(Flag('misfit', (), text))
+    over = _over_noise(raw)
+    if UNEXPLAINED >= left > EXPLAINED and over > STRUCTURED:
+        text = (
+            f'the residual is {over:.0f} times what it changes from sample to sample: it is no '
+            'noise, the model lacks something of this motor. Values differ by more than the '
+            'standard errors where other parts, or another --segment, are taken.'
+        )
+        told.append(Flag('structured', (), text))
     told += [*notes, *excitation.flags(free, found, natural, correlations, problem.max_delay)]
     return Identified(
         values,
@@ -370,6 +382,14 @@ def _unexplained(problem: Problem, raw: Sequence[Array], measured: Sequence[Arra
         line = np.polyfit(t - t[0], y, 0 if one.of_speed else 1)
         total += float(np.sum((y - np.polyval(line, t - t[0])) ** 2))
     return float(np.sqrt(sum(float(r @ r) for r in raw) / total)) if total else 0.0
+
+
+def _over_noise(raw: Sequence[Array]) -> float:
+    """Return the residual over its noise, which is taken from neighbours; white noise has 1."""
+    squares = sum(float(r @ r) for r in raw) / sum(map(len, raw))
+    steps = [np.diff(r) for r in raw]
+    noise = sum(float(d @ d) for d in steps) / sum(map(len, steps)) / 2.0
+    return float(np.sqrt(squares / noise)) if noise else 1.0
 
 
 def _moved(problem: Problem, values: Mapping[str, float]) -> float:
