@@ -1,5 +1,7 @@
 """The table of recordings, and what it says where there is nothing to tell."""
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -75,3 +77,29 @@ def test_one_that_gives_none_does_not_hide_the_next(tmp_path, said):
     code, rows, err = said(*paths)
     assert [row.split('|')[1].strip() for row in rows] == ['a', 'b']
     assert (code, err.count('\n')) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ('program', 'module', 'line', 'found'),
+    [
+        ('motor_replay', 'offline.replay_command', 'motor_replay a.csv --by ', 'receipt'),
+        ('motor_identify', 'offline.identifying.command', 'motor_identify --time-unit ', 'ms'),
+        ('motor_sweep', 'offline.sweeping.command', 'motor_sweep --sch', '--scheduler'),
+        ('motor_report', 'offline.reporting.command', 'motor_report --overw', '--overwrite'),
+    ],
+)
+def test_the_shell_completes_what_was_begun(tmp_path, program, module, line, found):
+    pytest.importorskip('argcomplete', reason='needs the package argcomplete')
+    out = tmp_path / 'out'
+    environment = {
+        **os.environ,
+        '_ARGCOMPLETE': '1',
+        '_ARGCOMPLETE_STDOUT_FILENAME': str(out),
+        '_ARGCOMPLETE_IFS': '\n',
+        'COMP_LINE': line,
+        'COMP_POINT': str(len(line)),
+        'COMP_TYPE': '9',
+    }
+    command = [sys.executable, '-m', f'mime_motor_ros.{module}']
+    subprocess.run(command, env=environment, timeout=60, check=True)
+    assert found in [x.strip() for x in out.read_text().split('\n')]
