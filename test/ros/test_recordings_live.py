@@ -13,14 +13,19 @@ pytest.importorskip('rosbags', reason='needs the package rosbags')
 from mime_motor_ros.node import message_class  # noqa: E402
 from mime_motor_ros.offline import replay  # noqa: E402
 from mime_motor_ros.offline.bag import Bag  # noqa: E402
-from mime_motor_ros.offline.recording import Recording  # noqa: E402
+from mime_motor_ros.offline.recording import (
+    guess_frames,  # noqa: E402
+    Recording,  # noqa: E402
+)
 from mime_motor_ros.wire import transforms  # noqa: E402
+import numpy as np  # noqa: E402
 from offline import values_for  # noqa: E402
 from player import Player  # noqa: E402
 import rclpy  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from test_recording import ros, write  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +44,7 @@ PLAYS = [
     ('jackal_sim_imu_odom', 20.0, WHOLE),
     ('px4_auavx21_handheld', 10.0, WHOLE),
     ('px4_auavx21_handheld', 1.0, 5.0),
+    ('commanded', 5.0, WHOLE),
 ]
 HELD = 5.0  # s of the recording: half a second or less here, for what is lost and sent again
 SKEWED = {
@@ -50,6 +56,31 @@ SKEWED = {
     'wheel.tachometer.enabled': True,
     'wheel.tachometer.noise': 0.01,
 }
+
+
+def commanded(folder):
+    """Return the first seconds of a recording, with commands and loads for the wheel."""
+    whole = Recording(SHARED / 'broad07_fast_rotation')
+    names = tuple(x.name for x in whole.topics if x.name in ('/imu/data', '/tf', '/tf_static'))
+    messages, frame = [], guess_frames(whole).mount
+    for k, one in enumerate(whole.records(names)):
+        if one.received_ns > whole.start_ns + 3 * 10**9:
+            break
+        messages.append((one.topic, one.received_ns, one.message))
+        if one.topic != '/imu/data' or k % 25:
+            continue
+        head = one.message.header
+        nothing = np.zeros(0)
+        effort = np.array([0.02 * np.sin(0.01 * k)])
+        command = ros('sensor_msgs/msg/JointState', head, ['wheel'], nothing, nothing, effort)
+        vector = 'geometry_msgs/msg/Vector3'
+        wrench = ros(
+            'geometry_msgs/msg/Wrench', ros(vector, 0.0, 1.0, 0.0), ros(vector, 0.1, 0, 0.01)
+        )
+        load = ros('geometry_msgs/msg/WrenchStamped', type(head)(head.stamp, frame), wrench)
+        messages.append(('/motor/joint_command', one.received_ns, command))
+        messages.append(('/motor/wheel/rotor_wrench', one.received_ns, load))
+    return Recording(write(folder, messages))
 
 
 def replayed(folder, recording, values):
@@ -116,7 +147,8 @@ def drain(subscription, kind, into):
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(('name', 'speed', 'seconds'), PLAYS)
 def test_what_comes_over_the_wire_is_what_a_replay_writes(name, speed, seconds, tmp_path):
-    recording = Recording(SHARED / name)
+    is_real = name != 'commanded'
+    recording = Recording(SHARED / name) if is_real else commanded(tmp_path / name)
     values = values_for(recording, settle=HELD, max_gap=HELD, **SKEWED)
     if seconds < WHOLE:
         values |= {'step_on': 'timer', 'rate': 250.0, 'publish_rate': 125.0}
@@ -130,6 +162,8 @@ def test_what_comes_over_the_wire_is_what_a_replay_writes(name, speed, seconds, 
     del wanted['/diagnostics']  # which a node sends on a steady clock
     stators = wanted.pop('/tf_static')
     steps = len(wanted['/joint_states'][1])
+    efforts = {deserialize_message(x, JointState).effort[0] for x in wanted['/joint_states'][1]}
+    assert is_real or len(efforts) > 20
 
     context = rclpy.Context()
     rclpy.init(context=context)
