@@ -509,6 +509,19 @@ def test_the_program_prints_json_and_writes_what_the_node_takes(recording, tmp_p
     assert sorted(x.name for x in tmp_path.iterdir()) == ['rotor.png', 'rotor.yaml']
 
 
+def test_what_it_writes_runs_the_recording_that_it_came_from(recording, tmp_path, capsys):
+    from mime_motor_ros.offline import replay_command
+
+    out = tmp_path / 'rotor.yaml'
+    assert main([str(recording), '--out', str(out)]) == 0
+    arguments = [recording, '--params-file', out, '--column', 'rotor.command=torque_Nm']
+    assert replay_command.main([*map(str, arguments), '--csv', str(tmp_path / 'a.csv'), '-q']) == 0
+    told = np.genfromtxt(tmp_path / 'a.csv', delimiter=',', names=True, deletechars='')
+    log = read(recording)
+    then = np.interp(told['stamp_ns'] * 1e-9, log.time, log.speed)
+    assert np.abs(told['rotor.speed_rad_s'] - then).max() < 0.15 * np.abs(log.speed).max()
+
+
 @pytest.mark.parametrize('option', ['--out', '--plot'])
 def test_the_program_replaces_nothing_that_it_is_not_told_to(recording, tmp_path, capsys, option):
     there = tmp_path / 'there.png'

@@ -414,6 +414,22 @@ def test_numbers_beyond_computing_are_none():
     assert (trace.count, trace.peak) == (1, 2.0)
 
 
+def test_rows_with_one_stamp_and_numbers_beyond_computing_are_findings(made, tmp_path):
+    head, *rows = (made / 'steps.csv').read_text().splitlines()
+    at = head.split(',').index('wheel.spin_rad_s')
+    cells = rows[10].split(',')
+    cells[at] = '1e308'
+    rows[10] = ','.join(cells)
+    path = tmp_path / 'odd.csv'
+    path.write_text('\n'.join([head, *rows, rows[-1], rows[-1]]) + '\n')
+    html = report(path).html()
+    assert '2 rows with the stamp of the row before.' in html
+    assert 'wheel.spin_rad_s: 1 number beyond all computing, the first at ' in html
+    whole = report(made / 'steps.csv').html()
+    assert 'beyond all computing' not in whole
+    assert 'with the stamp of' not in whole
+
+
 def test_quantiles_are_right_to_a_percent_and_extremes_exact():
     values = np.random.default_rng(1).lognormal(14.0, 1.0, 20_000)
     spread = Spread()

@@ -103,6 +103,15 @@ def _count(n: int, what: str) -> str:
 def _broken(gathered: Gathered, told: Told) -> Iterator[str]:
     if told.cut:
         yield f'{told.cut.rstrip(".")}.'
+    for name, trace in gathered.traces.items():
+        if trace.beyond and '_norm_' not in name:
+            at = (trace.beyond_ns - gathered.first_ns) * 1e-9
+            yield (
+                f'{name}: {_count(trace.beyond, "number")} beyond all computing, the first at '
+                f'{at:.4g} s, and not shown.'
+            )
+    if gathered.repeated:
+        yield f'{_count(gathered.repeated, "row")} with the stamp of the row before.'
     if gathered.backwards:
         yield f'The stamps go back {_count(gathered.backwards, "time")}: a clock was set back.'
     for count, first, text in told.said.values():

@@ -90,7 +90,7 @@ class Gathered:
     spacing, lateness : between the stamps of steps, and from stamp to receipt
     limited : by motor, for how long which limits acted [s]
     seconds : how long rows say what acted
-    backwards : times at which the stamps went back
+    backwards, repeated : times at which the stamps went back, or did not go on
     skipping : of the rows in which a rotor turned, the share before which others were left out
     balances : by motor, where the energy is counted here
 
@@ -100,7 +100,7 @@ class Gathered:
         self.motors = motors
         self.traces: dict[str, Trace] = {}
         self.spacing, self.lateness = Spread(), Spread()
-        self.first_ns = self.last_ns = self.rows = self.backwards = 0
+        self.first_ns = self.last_ns = self.rows = self.backwards = self.repeated = 0
         self.seconds = 0.0
         self.limited: dict[str, dict[str, float]] = {name: {} for name in motors}
         self.balances: dict[str, Balance] = {}
@@ -170,11 +170,13 @@ class Gathered:
 
     def _timing(self, stamps: Times, received: Times | None) -> Values:
         """Note how the rows follow each other; return dt [s], 0 before the first and in a gap."""
-        before = self._before if self._before is not None else int(stamps[0])
+        is_first = self._before is None
+        before = int(stamps[0]) if self._before is None else self._before
         steps = np.diff(stamps, prepend=before)
         self._before = int(stamps[-1])
         forward = steps > 0
         self.backwards += int(np.count_nonzero(steps < 0))
+        self.repeated += int(np.count_nonzero(steps == 0)) - is_first
         self.spacing.add(steps[forward])
         self._trace('spacing_ms').add(stamps[forward], steps[forward] * 1e-6)
         if received is not None and (received != stamps).any():

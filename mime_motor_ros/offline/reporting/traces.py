@@ -42,13 +42,14 @@ class Trace:
     Attributes
     ----------
     count : numbers given; NaN is none, nor is what is beyond `MOST`
+    beyond, beyond_ns : how many those were, and when the first was
     low, high : the extremes
     low_ns, high_ns : when they were first
 
     """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = self.beyond = self.beyond_ns = 0
         self.low, self.high, self.low_ns, self.high_ns = np.inf, -np.inf, 0, 0
         self._squares = 0.0
         self._width = 0
@@ -59,6 +60,10 @@ class Trace:
         """Take numbers and their times [ns]."""
         known = np.abs(values) < MOST
         if not known.all():
+            beyond = np.abs(values) >= MOST
+            if beyond.any():
+                self.beyond_ns = self.beyond_ns or int(times[beyond][0])
+                self.beyond += int(np.count_nonzero(beyond))
             times, values = times[known], values[known]
         if not len(values):
             return
