@@ -140,6 +140,25 @@ def test_frames_are_found_from_the_imu_upwards(folder):
     assert guess_frames(Recording(folder)) == ('odom', 'base_link', 'imu_link', '/imu/data')
 
 
+def test_a_damaged_transform_does_not_hide_the_others(tmp_path):
+    writer = rosbag2.Writer(tmp_path / 'bag', version=9, storage_plugin=rosbag2.StoragePlugin.MCAP)
+    with writer:
+        places = {
+            topic: writer.add_connection(topic, message.__msgtype__, typestore=STORE)
+            for topic, message in (('/tf', tf(0, 'a', 'b')), ('/imu', imu(0, (0.0, 0.0, 1.0))))
+        }
+        writer.write(places['/tf'], START_NS, b'\xff' * 40)
+        for k in range(3):
+            now_ns = START_NS + k * 10**7
+            for topic, message in (
+                ('/tf', tf(now_ns, 'odom', 'base')),
+                ('/imu', imu(now_ns, (0.0, 0.0, 1.0), 'base')),
+            ):
+                data = STORE.serialize_cdr(message, message.__msgtype__)
+                writer.write(places[topic], now_ns, bytes(data))
+    assert guess_frames(Recording(tmp_path / 'bag')) == ('odom', 'base', 'base', '/imu')
+
+
 def test_an_imu_that_moves_by_itself_is_its_own_mount(tmp_path):
     messages = [
         ('/imu', START_NS, imu(START_NS, (0.0, 0.0, 0.0), 'imu_mount')),
