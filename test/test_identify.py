@@ -268,6 +268,10 @@ def test_commands_beyond_the_torque_limit_are_left_out():
             'known must be fewer than all of inertia, damping',
         ),
         ({'segment': 0.0}, 'segment must be finite and > 0 s, got 0.0'),
+        ({'segment': 'a'}, 'segment must be finite and > 0 s, got a'),
+        ({'known': 5}, 'known must be values by name, or None, got 5'),
+        ({'known': {'inertia': None}}, 'known inertia must be from 1e-12 to 1e+12 kg m^2, got No'),
+        ({'load_angle': 'a'}, 'load_angle must be from -1e+12 to 1e+12, got a'),
         ({'max_delay': float('nan')}, 'max_delay must be finite and > 0 s, got nan'),
     ],
 )
@@ -275,6 +279,12 @@ def test_a_bad_argument_is_refused(arguments, text):
     with pytest.raises(ParameterError) as error:
         identify(made(0), **arguments)
     assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize('logs', [None, 5, [], [None]])
+def test_what_is_no_recording_is_refused(logs):
+    with pytest.raises(ParameterError, match='logs must be a Log or path, or a sequence of'):
+        identify(logs)
 
 
 def test_time_that_goes_back_is_refused():

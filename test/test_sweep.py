@@ -19,7 +19,10 @@ pytest.importorskip('rosbags', reason='needs the package rosbags')
 pq = pytest.importorskip('pyarrow.parquet', reason='needs the package pyarrow')
 
 from mime_motor_ros.drive import Active  # noqa: E402
-from mime_motor_ros.errors import MotorError  # noqa: E402
+from mime_motor_ros.errors import (
+    MotorError,  # noqa: E402
+    ParameterError,  # noqa: E402
+)
 from mime_motor_ros.offline.replaying import replay  # noqa: E402
 from mime_motor_ros.offline.sweeping.command import main  # noqa: E402
 from mime_motor_ros.offline.sweeping.figures import FIGURES  # noqa: E402
@@ -693,6 +696,13 @@ def test_a_table_that_another_made_meanwhile_stays(tmp_path, lone):
     with pytest.raises(OutputError, match='is there already|was made by another meanwhile'):
         sweep(given, [lone], out=out, show=show)
     assert out.read_text() == 'mine'
+
+
+def test_one_path_is_one_recording_and_workers_are_counted(lone):
+    given = {'vary': {'wheel.inertia': [1e-4, 2e-4]}, 'figures': ['final_spin']}
+    assert len(sweep(given, lone)['recording']) == 2
+    with pytest.raises(ParameterError, match='workers must be a whole number >= 1, got 0'):
+        sweep(given, [lone], workers=0)
 
 
 def test_links_in_a_circle_are_no_output(tmp_path, lone, capsys):

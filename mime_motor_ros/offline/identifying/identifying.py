@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ...arrays import listed
 from ...errors import MotorError, ParameterError
 from . import condition, excitation
 from .condition import Stretch
@@ -122,8 +124,14 @@ def identify(
         If an argument breaks its rule.
 
     """
-    given = [logs] if isinstance(logs, (Log, str, Path)) else list(logs)
+    given = [logs] if isinstance(logs, (Log, str, Path)) else listed(logs)
+    if not all(isinstance(one, (Log, str, Path)) for one in given) or not given:
+        rule = 'a Log or path, or a sequence of at least one of them'
+        raise ParameterError('logs', rule, repr(logs))
     every = [one if isinstance(one, Log) else read(one) for one in given]
+    for what, wanted in (('known', known), ('guess', guess)):
+        if not isinstance(wanted, Mapping | None):
+            raise ParameterError(what, 'values by name, or None', repr(wanted))
     fixed, guesses = dict(known or {}), dict(guess or {})
     for what, values in (('known', fixed), ('guess', guesses)):
         for name, value in values.items():
@@ -132,17 +140,15 @@ def identify(
         raise ParameterError('known', f'fewer than all of {", ".join(NAMES)}', 'all of them')
     asked = 1.0 if segment is None else segment
     for name, value in (('max_delay', max_delay), ('segment', asked)):
-        if not 0.0 < value < float('inf'):
+        if not (isinstance(value, Real) and 0.0 < value < float('inf')):
             raise ParameterError(name, 'finite and > 0 s', value)
     for name, value in (('load_angle', load_angle), ('mount_arm', mount_arm)):
-        if not -MOST <= value <= MOST:
+        if not (isinstance(value, Real) and -MOST <= value <= MOST):
             raise ParameterError(name, f'from {-MOST:g} to {MOST:g}', value)
-    if not 0.0 <= torque_limit < float('inf'):
+    if not (isinstance(torque_limit, Real) and 0.0 <= torque_limit < float('inf')):
         raise ParameterError('torque_limit', 'finite and >= 0 N m, 0: none', torque_limit)
     if output not in ('auto', 'speed', 'position'):
         raise ParameterError('output', 'auto, speed or position', repr(output))
-    if not every:
-        raise ParameterError('logs', 'at least one recording', '[]')
     for i, one in enumerate(every):
         if any(_same(one, other) for other in every[:i]):
             raise ParameterError('logs', 'recordings that are each there once', one.name)
@@ -204,7 +210,7 @@ def check(label: str, name: str, value: float) -> None:
     if name not in NAMES:
         raise ParameterError(label, f'one of {", ".join(NAMES)}', name)
     low = LEAST if name in IN_LOG else 0.0 if name in NOT_NEGATIVE else -MOST
-    if not low <= value <= MOST:
+    if not (isinstance(value, Real) and low <= value <= MOST):
         raise ParameterError(label, f'from {low:g} to {MOST:g} {UNITS[name]}', value)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
+from ...arrays import check_whole
 from ...errors import MotorError, ParameterError
 from ...settings import Settings
 from ..gathering import gather, Gathering
@@ -324,7 +325,7 @@ def _key(chosen: Settings, placed: bool) -> tuple[Any, ...]:
 
 def sweep(
     specification: str | Path | Mapping[str, Any],
-    recordings: Sequence[str | Path] = (),
+    recordings: str | Path | Sequence[str | Path] = (),
     *,
     out: str | Path | None = None,
     work: str | Path | None = None,
@@ -375,7 +376,10 @@ def sweep(
 
     """
     given = read(specification)
-    given = replace(given, recordings=(*given.recordings, *map(str, recordings)))
+    more = [recordings] if isinstance(recordings, (str, Path)) else recordings
+    given = replace(given, recordings=(*given.recordings, *map(str, more)))
+    if workers is not None:
+        check_whole('workers', workers)
     made = Output(out, work, overwrite, given.reads) if out is not None else None
     with TemporaryDirectory() as folder:
         path = Path(work) if work is not None else made.work if made else Path(folder)
