@@ -19,10 +19,7 @@ pytest.importorskip('rosbags', reason='needs the package rosbags')
 pq = pytest.importorskip('pyarrow.parquet', reason='needs the package pyarrow')
 
 from mime_motor_ros.drive import Active  # noqa: E402
-from mime_motor_ros.errors import (
-    MotorError,  # noqa: E402
-    ParameterError,  # noqa: E402
-)
+from mime_motor_ros.errors import MotorError, ParameterError  # noqa: E402
 from mime_motor_ros.offline.replaying import replay  # noqa: E402
 from mime_motor_ros.offline.sweeping.command import main  # noqa: E402
 from mime_motor_ros.offline.sweeping.figures import FIGURES  # noqa: E402
