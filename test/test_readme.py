@@ -169,6 +169,8 @@ def test_a_command_names_what_is_there(line):
         assert words == ['install/setup.bash']
     elif first == 'python3':
         assert words == ['-m', 'venv', 'desk']
+    elif first == 'export':
+        assert words == ['PATH=$PWD/desk/bin:$PATH']
     elif first == 'desk/bin/pip':
         extras = re.fullmatch(r'\.\[(.+)\]', words[1])[1].split(',')
         rules = (ROOT / 'setup.py').read_text()

@@ -158,7 +158,10 @@ def test_a_live_node_is_reported_with_lateness_energy_world_momentum_and_refusal
     assert largest == pytest.approx(2e-4 * max(spins), rel=0.01)
     for one in ('low', 'high'):
         world, mount = (traces[f'{x}_norm_n_m_s'] for x in ('momentum_world', 'momentum'))
-        assert getattr(world, one) == pytest.approx(getattr(mount, one), rel=1e-9)
+        # A busy machine may lose a pose, at the beginning or the end: then one row less is known.
+        assert world.count > 0.9 * mount.count
+        near = 1e-9 if world.count == mount.count else 0.01
+        assert getattr(world, one) == pytest.approx(getattr(mount, one), rel=near)
     assert traces['momentum_world_x_n_m_s'].size > 1e-6
     # Of a node the stamps are before the receipt, and the node tells its own lateness.
     assert gathered.is_live
