@@ -17,7 +17,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-OF_ROS = ('rclpy', 'ros', 'tf2_')
+OF_ROS = ('rclpy', 'rosidl_', 'tf2_')  # and what ends as packages of messages do
 
 
 class Stop:

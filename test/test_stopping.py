@@ -64,6 +64,22 @@ def test_options_that_are_none_are_refused_and_help_helps(module):
 
 
 @pytest.mark.parametrize(
+    ('package', 'remedy'),
+    [('rosbags', 'pip install'), ('rosgraph_msgs', 'Source ROS 2'), ('rclpy', 'Source ROS 2')],
+)
+def test_a_package_comes_from_where_it_is_to_be_had(package, remedy):
+    code = (
+        'import sys; from mime_motor_ros.stopping import leave; '
+        f'sys.modules[{package!r}] = None; leave(lambda: __import__({package!r}))'
+    )
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert f'{package} is missing. ' in line
+    assert remedy in line
+
+
+@pytest.mark.parametrize(
     ('module', 'remedy'),
     [
         ('main', 'Source ROS 2, or'),
