@@ -55,8 +55,7 @@ def _guess_odometry(
 
 def guess_log(log: Log) -> tuple[dict[str, Any], list[str]]:
     """Return parameters for a CSV file: what its columns can feed."""
-    has_rate = any(set(names) <= set(log.header) for names in (RATE, RATE_IN_WORLD))
-    moves = set(POSE) <= set(log.header)
+    moves, has_rate = _tells(log)
     values: dict[str, Any] = {
         'world_frame': 'odom' if moves else 'base_link',
         'mount_frame': 'base_link',
@@ -72,8 +71,7 @@ def at_rest(log: Log, chosen: Settings) -> dict[str, Any]:
 
     There is no publisher who could still tell it.
     """
-    has_rate = any(set(names) <= set(log.header) for names in (RATE, RATE_IN_WORLD))
-    has_pose = set(POSE) <= set(log.header)
+    has_pose, has_rate = _tells(log)
     is_one = chosen.world_frame == chosen.mount_frame
     still: dict[str, Any] = {}
     if not has_pose and not is_one:
@@ -83,3 +81,9 @@ def at_rest(log: Log, chosen: Settings) -> dict[str, Any]:
     if chosen.rate_source in ('imu', 'twist') and not has_rate:
         still['rate_source'] = 'tf' if has_pose and not is_one else 'zero'
     return still
+
+
+def _tells(log: Log) -> tuple[bool, bool]:
+    """Tell whether a CSV file has the pose of the mount, and its rate."""
+    has = set(log.header)
+    return has >= set(POSE), has >= set(RATE) or has >= set(RATE_IN_WORLD)

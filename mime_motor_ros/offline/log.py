@@ -23,7 +23,7 @@ from ..settings import MotorSettings, Settings
 from ..timeline import NANOSECONDS
 from ..vector import conjugate, rotate
 from .feed import Arrived
-from .recording import RecordingError
+from .recording import check_separator, RecordingError
 
 TIME = ('stamp_ns', 't_s')
 POSE = ('mount_x_m', 'mount_y_m', 'mount_z_m', 'mount_qx', 'mount_qy', 'mount_qz', 'mount_qw')
@@ -100,10 +100,7 @@ class Log:
             raise RecordingError(
                 f'{self.path}, line 1: it is empty. The first line must name the columns.'
             )
-        if len(found) == 1 and (other := next((x for x in ';\t' if x in found[0]), '')):
-            raise RecordingError(
-                f'{self.path}, line 1: columns must be separated by commas, got {other!r}.'
-            )
+        check_separator(self.path, found)
         self._own = list(found)
         for name, column in (columns or {}).items():
             if column not in found:

@@ -8,7 +8,7 @@ Jazzy. What is read is handed on as it is: nothing here knows what the messages 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -190,6 +190,13 @@ class Recording:
 def _is_plain(path: Path) -> bool:
     """Tell whether a path can be opened without waiting for somebody at its other end."""
     return path.is_file() or path.is_dir()
+
+
+def check_separator(path: Path, header: Sequence[str], hint: str = '') -> None:
+    """Raise RecordingError where the columns of a CSV are separated by anything but commas."""
+    if len(header) == 1 and (other := next((x for x in ';\t' if x in header[0]), '')):
+        text = f'{path}, line 1: columns must be separated by commas, got {other!r}. {hint}'
+        raise RecordingError(text.strip())
 
 
 def guess_frames(recording: Recording, imu_topic: str = '') -> Frames:

@@ -349,8 +349,7 @@ def _identified(
             'of the sign of its speed, the time in s, a load or the turning of the mount missing?'
         )
         told.append(Flag('misfit', (), text))
-    over = _over_noise(raw)
-    if UNEXPLAINED >= left > EXPLAINED and over > STRUCTURED:
+    elif left > EXPLAINED and (over := _over_noise(raw)) > STRUCTURED:
         text = (
             f'the residual is {over:.0f} times what it changes from sample to sample: it is no '
             'noise, the model lacks something of this motor. Values differ by more than the '

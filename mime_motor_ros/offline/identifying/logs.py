@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, shortened
-from ..recording import RecordingError
+from ..recording import check_separator, RecordingError
 
 Array = NDArray[np.float64]
 NANOSECONDS = 'stamp_ns'
@@ -189,19 +189,15 @@ def _chosen(
     path: Path, header: Sequence[str], given: dict[str, str], motor: str
 ) -> dict[str, str]:
     """Return the names of the columns by quantity."""
-    if len(header) == 1 and (other := next((x for x in ';\t' if x in header[0]), '')):
-        raise RecordingError(
-            f'{path}, line 1: columns must be separated by commas, got {other!r}. Save it with '
-            'commas between columns and points in numbers.'
-        )
+    hint = 'Save it with commas between columns and points in numbers.'
+    check_separator(path, header, hint)
     if 'current' in given:
         given['torque'] = given.pop('current')
     there = shortened(', '.join(map(repr, header)) or 'none')
     tables = [x.removesuffix(OF_TABLE) for x in header if x.endswith(OF_TABLE)]
+    asked = motor
     if not motor and len(tables) == 1:
-        motor, asked = tables[0], ''
-    else:
-        asked = motor
+        motor = tables[0]
     chosen: dict[str, str] = {}
     for quantity, known in COLUMNS.items():
         name = given.get(quantity) or _known(known, header, motor)
