@@ -21,7 +21,7 @@ demo: setup  ## run the motor on a moving mount, with a live table (SECONDS=20, 
 
 # A third worker, as many tests wait for others; files in the order of test/conftest.py.
 test: setup  ## run all tests (ARGS='-k frames' picks some)
-	@tools/setup.sh offline
+	@tools/setup.sh offline view docs
 	@$(RUN) pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 bench: setup  ## measure one step and the loop, and print a table

@@ -34,6 +34,7 @@ setup(
         'offline': OFFLINE,
         'fast': ['numba'],
         'cluster': ['distributed'],
+        'view': ['numpy', 'rich', 'viser'],
     },
     zip_safe=True,
     data_files=[
@@ -46,7 +47,7 @@ setup(
         'console_scripts': [
             f'motor = {NAME}.main:run',
             f'demo_mount = {NAME}.demo_mount:run',
-            f'motor_table = {NAME}.table:run',
+            f'motor_top = {NAME}.top:run',
             f'motor_check = {NAME}.check.command:run',
             f'motor_replay = {NAME}.offline.replay_command:run',
             f'motor_identify = {NAME}.offline.identifying.command:run',

@@ -246,7 +246,7 @@ def test_the_torque_of_the_program_turns_the_wheel_of_a_node():
     python = [sys.executable, '-m']
     start, table = (
         [*python, *shlex.split(line)[3:]]
-        for module in ('main', 'table')
+        for module in ('main', 'top')
         for line in [next(x for x in COMMANDS if f'python -m mime_motor_ros.{module}' in x)]
     )
     node = subprocess.Popen(start, stderr=subprocess.DEVNULL)

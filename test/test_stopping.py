@@ -84,7 +84,7 @@ def test_a_package_comes_from_where_it_is_to_be_had(package, remedy):
     [
         ('main', 'Source ROS 2, or'),
         ('demo_mount', 'Source ROS 2, or'),
-        ('table', 'Source ROS 2, or'),
+        ('top', 'Source ROS 2, or'),
         ('check.command', 'Source ROS 2, or'),
         ('offline.replay_command', "Install it with: pip install '.[offline]'"),
         ('offline.identifying.command', "Install it with: pip install '.[offline]'"),

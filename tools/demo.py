@@ -30,7 +30,8 @@ from mime_motor_ros.offline.recording import Frames, guess_frames, Recording
 from mime_motor_ros.screen import number, RATE, state_text, View
 from mime_motor_ros.settings import settings
 from mime_motor_ros.stopping import leave, Stop
-from mime_motor_ros.table import Display, show, Tally, Watch
+from mime_motor_ros.top import Display, show
+from mime_motor_ros.watch import Tally, Watch
 from pacing import is_speed, SPEED
 
 TOOLS = Path(__file__).resolve().parent
@@ -243,7 +244,7 @@ def invitation(environment: Mapping[str, str]) -> str:
     )
     return (
         'From another terminal:\n'
-        f'  {shown} {python} -m mime_motor_ros.table\n'
+        f'  {shown} {python} -m mime_motor_ros.top\n'
         f'  {shown} ros2 topic echo /motor/mount_wrench    # with ROS 2 sourced'
     )
 

@@ -40,8 +40,8 @@ from mime_motor_ros.model import (  # noqa: E402
 )
 from mime_motor_ros.offline.recording import guess_frames, Recording  # noqa: E402
 from mime_motor_ros.screen import Motor, Status, View  # noqa: E402
-from mime_motor_ros.table import Tally  # noqa: E402
 from mime_motor_ros.vector import rotate  # noqa: E402
+from mime_motor_ros.watch import Tally  # noqa: E402
 
 pytestmark = [pytest.mark.ros, pytest.mark.slow]
 

@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.ros
 
-PROGRAMS = {'demo_mount': 'demo_mount', 'table': 'motor_table'}  # module, and its name in texts
+PROGRAMS = {'demo_mount': 'demo_mount', 'top': 'motor_top'}  # module, and its name in texts
 LINES = [  # arguments, what is said
     (
         ['--foo'],
@@ -61,7 +61,7 @@ def test_an_argument_that_is_no_text_is_one_line(module, name):
 
 
 def test_a_name_that_is_none_of_ros_is_one_line():
-    code, out, err = ended('-m', 'mime_motor_ros.table', '--node', 'a b')
+    code, out, err = ended('-m', 'mime_motor_ros.top', '--node', 'a b')
     assert (code, out) == (1, '')
-    assert err.startswith('motor_table: Invalid topic name: topic name must not contain ')
+    assert err.startswith('motor_top: Invalid topic name: topic name must not contain ')
     assert err.count('\n') == 1

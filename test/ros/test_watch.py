@@ -8,7 +8,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Vector3Stamped, WrenchStamped
 from mime_motor_ros.screen import Motor, Status
-from mime_motor_ros.table import Tally, Watch
+from mime_motor_ros.watch import Tally, Watch
 import pytest
 import rclpy
 from sensor_msgs.msg import JointState
@@ -16,7 +16,7 @@ from std_msgs.msg import Float64
 
 pytestmark = pytest.mark.ros
 
-COMMAND = [sys.executable, '-m', 'mime_motor_ros.table']
+COMMAND = [sys.executable, '-m', 'mime_motor_ros.top']
 
 
 class StandIn:
@@ -74,7 +74,7 @@ def motor(context):
 
 @pytest.fixture
 def make_watch(context):
-    node = rclpy.create_node('motor_table', context=context)
+    node = rclpy.create_node('motor_top', context=context)
     yield lambda **options: Watch(node, **options)
     node.destroy_node()
 
@@ -213,4 +213,4 @@ def test_once_without_a_node_is_told_in_one_line():
         timeout=30,
     )
     assert (ended.returncode, ended.stdout) == (1, '')
-    assert ended.stderr == ('motor_table: waiting for the node none; is ROS_DOMAIN_ID the same?\n')
+    assert ended.stderr == ('motor_top: waiting for the node none; is ROS_DOMAIN_ID the same?\n')

@@ -19,8 +19,9 @@ from mime_motor_ros.screen import (
     vector_rows,
     View,
 )
-from mime_motor_ros.table import Display, parser, Tally
+from mime_motor_ros.top import Display, parser
 from mime_motor_ros.vector import norm
+from mime_motor_ros.watch import Tally
 import pytest
 
 STEPPING = Status(
