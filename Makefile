@@ -3,7 +3,7 @@
 #   make demo SECONDS=20        make test ARGS='-k frames'        make -C path/to/here demo
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench witness soak plot lint setup clean
+.PHONY: help demo test bench witness soak plot docs lint setup clean
 
 RUN := tools/env.sh
 
@@ -34,9 +34,15 @@ witness: setup  ## run the same motors in MuJoCo, and print how far both agree
 soak: setup  ## run under full load for MINUTES=10: memory, lost steps, what is kept
 	@$(RUN) python tools/soak.py $(if $(MINUTES),--minutes "$(MINUTES)") $(ARGS)
 
-plot: setup  ## draw the picture of the README
+plot: setup  ## draw the pictures of the README and of the pages in doc/
 	@tools/setup.sh offline
 	@$(RUN) python tools/plot.py $(ARGS)
+	@$(RUN) python tools/figures_of_doc.py
+
+docs: setup  ## build the pages of doc/ as a site
+	@tools/setup.sh docs
+	@$(RUN) mkdocs build --quiet --clean
+	@echo 'docs: open build/site/index.html in a browser'
 
 lint: setup  ## check style and types
 	$(RUN) ruff check
