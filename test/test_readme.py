@@ -20,14 +20,25 @@ from mime_motor_ros.settings import DRIVE, MOTOR, NODE, SENSE, settings
 import pytest
 
 yaml = pytest.importorskip('yaml')
+from pages import (  # noqa: E402
+    absolute,
+    blocks,
+    check,
+    code,
+    lines,
+    README,
+    README_TEXT,
+    ROOT,
+    section,
+    tables,
+    targets,
+)
 
-ROOT = Path(__file__).resolve().parents[1]
-README = ROOT / 'README.md'
 RECORDINGS = ROOT.parent / 'shared' / 'data'
 
 if not README.is_file():
     pytest.skip('the README is not here: this is no checkout', allow_module_level=True)
-TEXT = README.read_text(encoding='utf-8')
+TEXT = README_TEXT
 PROSE = ' '.join(TEXT.split())
 
 needs_recordings = pytest.mark.skipif(
@@ -39,31 +50,7 @@ needs_venv = pytest.mark.skipif(
 )
 
 
-def blocks(language):
-    """Return the fenced blocks of a language."""
-    return re.findall(rf'^```{language}\n(.*?)^```$', TEXT, re.MULTILINE | re.DOTALL)
-
-
-def section(title, text=TEXT):
-    """Return the text under a heading, up to the next one of any level."""
-    found = re.search(rf'^#+ {title}\n(.*?)(?=^#|\Z)', text, re.MULTILINE | re.DOTALL)
-    assert found, title
-    return found[1]
-
-
-def tables(title, text=TEXT):
-    """Return the tables of a section, each as its rows below the head."""
-    found = re.findall(r'(?:^\|.*\n)+', section(title, text), re.MULTILINE)
-    split = [[row.strip('|\n').split('|') for row in table.splitlines(True)] for table in found]
-    return [[[cell.strip() for cell in row] for row in table[2:]] for table in split]
-
-
-def code(cell):
-    """Return what a cell has in backticks."""
-    return cell.strip('`')
-
-
-COMMANDS = [line for block in blocks('sh') for line in block.splitlines()]
+COMMANDS = lines(TEXT)
 
 # --- the commands ----------------------------------------------------------------------------
 
@@ -85,103 +72,12 @@ def run(command, patience=60):
     return done.stdout
 
 
-def targets():
-    return set(re.findall(r'^([a-z]+):', (ROOT / 'Makefile').read_text(), re.MULTILINE))
-
-
-def executables():
-    return set(re.findall(r"'(\w+) = \{NAME\}", (ROOT / 'setup.py').read_text()))
-
-
-def topics():
-    """Return the types by absolute topic, of one motor node in no namespace."""
-    rows = tables('In')[0] + tables('Out')[0]
-    return {absolute(code(row[0])): code(row[1]) for row in rows}
-
-
-def absolute(name):
-    name = name.replace('<motor>', 'wheel').replace('~', '/motor')
-    return name if name.startswith('/') else f'/{name}'
-
-
-def check_launch(package, file, *arguments):
-    assert package == 'mime_motor_ros'
-    assert (ROOT / 'launch' / file).is_file()
-    sources = ''.join(path.read_text() for path in ROOT.glob('launch/*.launch.py'))
-    for argument in arguments:
-        name, given, _ = argument.partition(':=')
-        assert given or name == '--show-args'
-        assert not given or f"'{name}'" in sources, name
-
-
-def check_run(package, executable, *arguments):
-    assert package == 'mime_motor_ros'
-    assert executable in executables()
-    assert arguments[:1] in ((), ('--ros-args',))
-
-
-def check_topic(verb, *words):
-    words = [word for word in words if word != '--once']
-    if verb == 'echo':
-        assert words[0] in topics()
-        return
-    assert (verb, words[0]) == ('pub', '-r')
-    assert float(words[1]) * settings().command_timeout > 1e9  # [ns]: before it runs out
-    assert topics()[words[2]] == words[3]
-    assert len(yaml.safe_load(words[4])['data']) == 1
-
-
-def check_service(verb, name, kind):
-    services = {absolute(code(row[0])): code(row[1]) for row in tables('Services')[0]}
-    assert (verb, services[name]) == ('call', kind)
-
-
-def check_param(verb, node, name, value):
-    assert (verb, node) == ('set', '/motor')
-    settings({name: yaml.safe_load(value)})
-    assert next(p for p in MOTOR if name == f'wheel.{p.name}').live
-
-
-ROS2 = {
-    'launch': check_launch,
-    'run': check_run,
-    'topic': check_topic,
-    'service': check_service,
-    'param': check_param,
-}
-
-
 @pytest.mark.parametrize(
     'line', [*COMMANDS, 'make help', 'make bench', 'make witness', 'make plot']
 )
 def test_a_command_names_what_is_there(line):
     """Those that need a ROS distribution or a recording are looked up word by word."""
-    first, *words = shlex.split(line)
-    if first == 'make':
-        assert words[0] in targets()
-        assert all(re.match('(SECONDS|BAG|ARGS|MINUTES)=.', word) for word in words[1:])
-    elif first == 'ros2':
-        ROS2[words[0]](*words[1:])
-    elif first == 'colcon':
-        name = ElementTree.parse(ROOT / 'package.xml').findtext('name')
-        assert words == ['build', '--packages-select', name]
-    elif first == '.':
-        assert words == ['install/setup.bash']
-    elif first == 'python3':
-        assert words == ['-m', 'venv', 'desk']
-    elif first == 'export':
-        assert words == ['PATH=$PWD/desk/bin:$PATH']
-    elif first == 'desk/bin/pip':
-        extras = re.fullmatch(r'\.\[(.+)\]', words[1])[1].split(',')
-        rules = (ROOT / 'setup.py').read_text()
-        assert all(f"'{extra}': " in rules for extra in extras)
-    else:
-        assert os.access(ROOT / first, os.X_OK)
-        assert words[0] == 'python'
-        if words[1] == '-m':
-            assert importlib.util.find_spec(words[2])
-        else:
-            assert (ROOT / words[1]).is_file()
+    check(line)
 
 
 def test_make_in_the_text_is_a_target():
