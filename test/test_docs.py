@@ -1,4 +1,4 @@
-"""The pages of doc/: they build as a site, their links lead somewhere, their commands and programs run."""
+"""The pages of doc/: their commands and programs run, their links lead somewhere, they build."""
 
 import ast
 from contextlib import redirect_stdout
@@ -324,12 +324,20 @@ SECTIONS = [
 ]
 
 
+KINDS = {
+    inspect.Parameter.KEYWORD_ONLY: 'keyword',
+    inspect.Parameter.VAR_POSITIONAL: 'rest',
+    inspect.Parameter.VAR_KEYWORD: 'rest',
+}
+
+
 def shape(text):
     """Return what a signature says, whatever its spaces: parameters with kind, type, default."""
     (node,) = ast.parse(f'def {text}: ...' if '(' in text else f'def {text}(): ...').body
     kinds = [
         *(('positional', arg) for arg in node.args.args),
         *(('keyword', arg) for arg in node.args.kwonlyargs),
+        *(('rest', arg) for arg in (node.args.vararg, node.args.kwarg) if arg),
     ]
     return [
         (kind, arg.arg, arg.annotation and ast.unparse(arg.annotation).replace('"', "'"))
@@ -350,9 +358,9 @@ def test_the_page_has_the_signatures_of_the_code(module, names):
             continue
         parameters, defaults = shape(told.strip())
         assert [x for _, x, _ in parameters] == [x.name for x in real], name
-        assert [k for k, _, _ in parameters] == [
-            'keyword' if x.kind is x.KEYWORD_ONLY else 'positional' for x in real
-        ], name
+        assert [k for k, _, _ in parameters] == [KINDS.get(x.kind, 'positional') for x in real], (
+            name
+        )
         assert defaults == sum(x.default is not x.empty for x in real), name
         for (_, _, annotation), x in zip(parameters, real, strict=True):
             of_code = getattr(x.annotation, '__forward_arg__', x.annotation)

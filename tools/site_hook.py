@@ -138,6 +138,8 @@ def _text(annotation: Any) -> str:
 def _default(value: Any) -> str:
     if isinstance(value, enum.Enum):
         return str(value)
+    if callable(value) or repr(value) == '<factory>':  # the latter of a dataclass
+        return '...'
     is_made = is_dataclass(value) or hasattr(value, '_fields')
     return f'{type(value).__name__}(...)' if is_made else repr(value)
 
