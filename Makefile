@@ -42,7 +42,7 @@ plot: setup  ## draw the pictures of the README and of the pages in doc/
 docs: setup  ## build the pages of doc/ as a site
 	@tools/setup.sh docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet
-	@echo 'docs: open build/site/index.html in a browser'
+	@echo 'docs: open build/site/index.html in a browser; search needs a server: $(RUN) mkdocs serve'
 
 lint: setup  ## check style and types
 	$(RUN) ruff check

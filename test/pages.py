@@ -41,7 +41,8 @@ def programs(text):
 
 def lines(text):
     """Return the command lines of the blocks for the shell."""
-    return [line for block in blocks('sh', text) for line in block.splitlines()]
+    joined = [re.sub(r'\\\n\s*', '', block) for block in blocks('sh', text)]
+    return [line for block in joined for line in block.splitlines()]
 
 
 def section(title, text=README_TEXT):

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from mime_motor_ros.settings import NODE, settings
 from mime_motor_ros.subscriptions import subscriptions
+from mime_motor_ros.vector import about, multiply, rotate
 import pytest
 
 pytest.importorskip('yaml', reason='needs the package yaml')
@@ -104,31 +105,79 @@ def flat(values, before=''):
     return found
 
 
-@pytest.mark.ros
-def test_the_qos_override_of_the_page_is_taken_by_the_node(tmp_path):
+def test_the_imu_of_the_page_lies_as_its_program_has_it():
+    (line,) = (line for line in lines(TEXTS['hil.md']) if 'static_transform_publisher' in line)
+    words = line.split()
+    yaw, roll = (float(words[words.index(f'--{name}') + 1]) for name in ('yaw', 'roll'))
+    turn = multiply(about((0.0, 0.0, 1.0), yaw), about((1.0, 0.0, 0.0), roll))
+    assert 'turned = (sqrt(0.5), sqrt(0.5), 0.0, 0.0)' in TEXTS['hil.md']
+    assert turn == pytest.approx((0.5**0.5, 0.5**0.5, 0.0, 0.0), abs=1e-7)
+
+
+def test_the_axis_of_a_stator_that_is_turned_points_where_the_page_says():
+    block = blocks('yaml', TEXTS['motors.md'])[0]
+    right = settings(flat(yaml.safe_load(block)['/**']['ros__parameters'])).motors[1].model
+    assert rotate(right.placement.orientation, right.axis) == pytest.approx((0.0, -1.0, 0.0))
+    assert 'has its axis along −y of the mount' in PROSE['motors.md']
+
+
+@pytest.fixture
+def make_node(tmp_path):
+    """Make a node out of a parameter file and further arguments of ROS."""
     rclpy = pytest.importorskip('rclpy')
     from mime_motor_ros.node import MotorNode
 
-    (block,) = (x for x in blocks('yaml', TEXTS['hil.md']) if 'qos_overrides' in x)
-    file = tmp_path / 'qos.yaml'
-    file.write_text(block)
-    context = rclpy.Context()
-    rclpy.init(args=['--ros-args', '--params-file', str(file)], context=context)
-    try:
-        node = MotorNode(context=context)
-        quality = {x.topic_name: x.qos_profile for x in node.subscriptions}['/motor/commands']
+    made = []
+
+    def make(block, *arguments):
+        file = tmp_path / 'bench.yaml'
+        file.write_text(block)
+        context = rclpy.Context()
+        rclpy.init(args=['--ros-args', '--params-file', str(file), *arguments], context=context)
+        made.append((MotorNode(context=context), context))
+        return made[-1][0]
+
+    yield make
+    for node, context in made:
         node.destroy_node()
-    finally:
         rclpy.shutdown(context=context)
-    assert quality.reliability.name == 'BEST_EFFORT'
 
 
-def test_every_block_is_of_a_kind_that_is_checked():
-    """Those of text are what is printed, or drawn with letters."""
+@pytest.mark.ros
+def test_the_complete_example_reads_and_sends_under_the_names_it_gives(make_node):
+    (block,) = (x for x in blocks('yaml', TEXTS['hil.md']) if 'mount_frame: platform' in x)
+    (line,) = (x for x in lines(TEXTS['hil.md']) if '/bench/wrench' in x)
+    words = line.split()
+    node = make_node(block, *words[words.index('bench.yaml') + 1 :])
+    assert '/bench/imu' in {one.topic_name for one in node.subscriptions}
+    assert '/bench/wrench' in {one.topic_name for one in node.publishers}
+
+
+@pytest.mark.ros
+def test_groups_are_switched_off_live_as_the_page_does(make_node):
+    rclpy = pytest.importorskip('rclpy')
+    (line,) = (x for x in lines(TEXTS['motors.md']) if 'groups_off' in x)
+    node = make_node((ROOT / 'config' / 'wheels.yaml').read_text())
+    name, value = line.split()[-2:]
+    (answer,) = node.set_parameters([rclpy.parameter.Parameter(name, value=yaml.safe_load(value))])
+    assert answer.successful, answer.reason
+    assert node.session.settings.groups_off == {0}
+
+
+@pytest.mark.ros
+def test_the_qos_override_of_the_page_is_taken_by_the_node(make_node):
+    (block,) = (x for x in blocks('yaml', TEXTS['hil.md']) if 'qos_overrides' in x)
+    found = {x.topic_name: x.qos_profile for x in make_node(block).subscriptions}
+    assert found['/motor/commands'].reliability.name == 'BEST_EFFORT'
+
+
+def test_no_block_passes_by_under_another_name():
     for name, text in TEXTS.items():
-        kinds = set(re.findall(r'^```(\S+)$', text, re.MULTILINE))
-        # The dialogue of `console` is run by the tests of motor_sweep.
-        assert kinds <= {'sh', 'python', 'yaml', 'text', 'mermaid', 'console'}, name
+        kinds = set(re.findall(r'^```(\S+)', text, re.MULTILINE))
+        others = {'bash', 'shell', 'zsh', 'shell-session', 'py', 'python3', 'pycon', 'yml'}
+        assert not kinds & others, name
+        # What is indented, or has more behind its language, would not be found above.
+        assert all(re.fullmatch(r'```\w*', line) for line in text.splitlines() if '```' in line)
 
 
 # --- tables -----------------------------------------------------------------------------------
@@ -197,13 +246,13 @@ def test_the_figures_can_be_drawn(tmp_path):
 
 
 def test_every_figure_is_there_small_and_shown_with_words_for_those_who_do_not_see_it():
-    shown = dict(
-        x[::-1] for text in TEXTS.values() for x in re.findall(r'!\[(.*?)\]\((\S+?)\)', text)
-    )
-    assert set(shown) == {f'{name}.png' for name in figures_of_doc.FIGURES}
-    for name, words in shown.items():
-        assert (ROOT / 'doc' / name).stat().st_size < MOST_BYTES, name
+    found = [x for text in TEXTS.values() for x in re.findall(r'!\[(.*?)\]\((\S+?)\)', text)]
+    for words, name in found:
+        assert (ROOT / 'doc' / name).is_file(), name
         assert len(words) > 40, name
+    drawn = {f'{name}.png' for name in figures_of_doc.FIGURES}
+    assert drawn <= {name for _, name in found}
+    assert all((ROOT / 'doc' / name).stat().st_size < MOST_BYTES for name in drawn)
 
 
 def anchors(text):
@@ -238,7 +287,7 @@ def test_every_page_can_be_reached():
         for text in (README_TEXT, *TEXTS.values())
         for link in site_hook.links(text)
     }
-    assert set(TEXTS) - {'index.md'} <= listed & linked | (linked - listed)
+    assert set(TEXTS) <= listed | linked
     assert 'doc/index.md' in site_hook.links(README_TEXT)
 
 

@@ -378,12 +378,57 @@ def draw_time(plt: Any) -> Any:
     return figure
 
 
+CHAIN = (
+    ('command', 'command.delay\ncommand.interval', 'limit.command\nvoltage.supply'),
+    ('mode and gains:\n$\\tau = \\tau_0 - s\\,v^+$', 'limit.dead_zone', 'limit.slew_rate'),
+    ('limit.torque\nless when warm', 'voltage.current_limit\nless when warm', 'limit.speed'),
+    ('D1: friction, gear\nlimit.power', 'torque_limit\nof all motors', 'torque $\\tau$'),
+    (
+        'the model',
+        'low-pass, bias, noise\nquantisation, fault',
+        'measured.interval\nmeasured.delay',
+    ),
+)
+"""From a command to what is measured, by rows; the last one gives the topic measured."""
+
+
+def draw_chain(plt: Any) -> Any:
+    """Draw what a command passes on its way to the torque, and the state to a measurement."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.6), layout='constrained')
+    axes.axis('off')
+    axes.set_xlim(-0.5, 2.5)
+    axes.set_ylim(-0.62, len(CHAIN) - 0.5)
+    wide, high = 0.82, 0.5
+    arrow = {'arrowstyle': '-|>', 'color': INK, 'lw': 1.5, 'shrinkA': 0, 'shrinkB': 0}
+    for row, names in enumerate(CHAIN):
+        y = len(CHAIN) - 1 - row
+        for x, name in enumerate(names):
+            is_value = name in ('command', CHAIN[3][2])
+            corner = (x - wide / 2, y - high / 2)
+            face = 'white' if is_value else PALE
+            look = {'facecolor': face, 'edgecolor': GREY, 'lw': 1.2}
+            axes.add_patch(plt.Rectangle(corner, wide, high, **look))
+            weight = 'bold' if is_value else 'normal'
+            axes.text(x, y, name, ha='center', va='center', fontsize=9.5, weight=weight)
+            if x < 2:
+                axes.annotate('', (x + 1 - wide / 2, y), (x + wide / 2, y), arrowprops=arrow)
+        middle = y - 0.5
+        if row + 1 < len(CHAIN):
+            axes.plot([2, 2, 0], [y - high / 2, middle, middle], color=INK, lw=1.5)
+            axes.annotate('', (0, y - 1 + high / 2), (0, middle), arrowprops=arrow)
+        else:
+            axes.annotate('', (2, middle), (2, y - high / 2), arrowprops=arrow)
+            axes.text(1.94, middle, '~/<motor>/measured', ha='right', va='center', fontsize=9.5)
+    return figure
+
+
 FIGURES = {
     'spin_absolute': draw_spin,
     'wrench': draw_wrench,
     'momentum': draw_momentum,
     'frames': draw_frames,
     'time': draw_time,
+    'chain': draw_chain,
 }
 
 
