@@ -155,12 +155,19 @@ def described(name: str, thing: Any) -> str:
             parts.append(head + '\n'.join(f'| `{a}` | {_cell(b)} | {c} |' for a, b, c in rows))
         for method, of in methods(thing):
             is_property = isinstance(of, (property, cached_property))
-            told = method if is_property else signature(method, of).replace('(self, ', '(')
+            told = _property(method, of) if is_property else signature(method, of)
+            told = told.replace('(self, ', '(')
             told = told.replace('(self)', '()').replace('(\n    self,\n', '(\n')
             # No heading, or the contents would be longer than the screen.
             parts.append(f'**{name}.{method}**')
             parts += [_fence(told), docstring(of)]
     return '\n\n'.join(part for part in parts if part)
+
+
+def _property(name: str, of: Any) -> str:
+    made_by = of.func if isinstance(of, cached_property) else of.fget
+    back = inspect.signature(made_by).return_annotation
+    return name if back is inspect.Signature.empty else f'{name}: {_text(back)}'
 
 
 def _fence(code: str) -> str:
@@ -211,6 +218,7 @@ def docstring(thing: Any) -> str:
         for head, rest in items:
             first, colon, more = head.partition(' : ')
             told = ', '.join(f'`{x.strip()}`' for x in first.split(','))
+            more += '.' if more and rest.strip() and more[-1] not in '.;:,' else ''
             words = _line(_prose(f'{more} {rest}'.strip()))
             lines.append(f'- {told}: {words}' if colon or words else f'- {told}')
         parts.append(f'{title}:\n\n' + '\n'.join(lines))
