@@ -12,6 +12,7 @@ import subprocess
 import sys
 from urllib.parse import unquote, urlsplit
 
+from mime_motor_ros.errors import MotorError
 from mime_motor_ros.settings import NODE, settings
 from mime_motor_ros.subscriptions import subscriptions
 from mime_motor_ros.vector import about, multiply, rotate
@@ -58,6 +59,33 @@ def each(of):
 @pytest.mark.parametrize(('name', 'line'), each(lines))
 def test_a_command_of_a_page_names_what_is_there(name, line):
     check(line, TEXTS[name])
+
+
+@pytest.mark.parametrize(
+    'line',
+    [
+        'make dcos',
+        'ros2 launch mime_motor_ros motor.launch.py mount:=base_link',
+        'ros2 launch mime_motor_ros motor.launch.py params_file:=config/none.yaml',
+        'ros2 run mime_motor_ros motor_chek',
+        'ros2 run mime_motor_ros motor_check --second 5 --jason',
+        'ros2 run mime_motor_ros motor --ros-args -p wheel.inertia:=-1.0',
+        'ros2 run mime_motor_ros motor --ros-args -p wheel.inertai:=1.0',
+        'ros2 run mime_motor_ros motor --ros-args -r imu:=/imu/data',
+        'ros2 topic echo /motor/wrench',
+        "ros2 topic pub -r 1 /motor/commands std_msgs/msg/Float64MultiArray '{data: [0.001]}'",
+        "ros2 topic pub -r 10 /motor/commands std_msgs/msg/Float64 '{data: 0.001}'",
+        'ros2 service call /motor/reset std_srvs/srv/SetBool',
+        'ros2 param set /motor rate 500.0',
+        'tools/env.sh python -m mime_motor_ros.man',
+        'tools/env.sh python tools/none.py',
+        'motor_replay $DATA/a.csv --csvs $OUT/b.csv',
+        'motor_sweep config/none.yaml $DATA/a',
+    ],
+)
+def test_a_command_that_names_what_is_not_there_is_found(line):
+    with pytest.raises((AssertionError, KeyError, StopIteration, MotorError, ImportError)):
+        check(line)
 
 
 def test_every_make_in_the_pages_is_a_target():
