@@ -94,7 +94,7 @@ def _filled(message: Any, fields: Mapping[str, Any]) -> Any:
     for name, value in fields.items():
         if isinstance(value, Mapping):
             _filled(getattr(message, name), value)
-        elif value and isinstance(value[0], Mapping):
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             kind = message_class(kinds[name][len('sequence<') : -1].replace('/', '/msg/'))
             setattr(message, name, [_filled(kind(), one) for one in value])
         else:
@@ -177,7 +177,7 @@ class MotorNode(Node):
         self.received: Counter[str] = Counter()  # messages by source, refused ones among them
         self._sent_of = Outputs(self.session, serialized)
         self.outputs = [Publication(self, output) for output in self._sent_of.outputs]
-        self._sampled = [one for one in self.outputs if one.output.sampled]
+        self._paced = [one for one in self.outputs if one.output.paced]
         self._create_inputs()
         self._create_frames()
         self._create_services()
@@ -329,8 +329,21 @@ class MotorNode(Node):
     def _on_reset(self, request: Any, response: Any) -> Any:
         with self.lock:
             self.session.reset()
+            self._clear_markers()
         response.success, response.message = True, 'initial angle and spin'
         return response
+
+    def _clear_markers(self) -> None:
+        """Have what was drawn taken away again, where somebody looks."""
+        markers = self._sent_of.markers
+        for one in self.outputs:
+            if one.output is markers and one.read and (data := markers.cleared()) is not None:
+                one.publisher.publish(data)
+
+    def leave(self) -> None:
+        """Say what there is to say at the end."""
+        with self.lock:
+            self._clear_markers()
 
     def _on_pause(self, request: Any, response: Any) -> Any:
         with self.lock:
@@ -435,7 +448,7 @@ class MotorNode(Node):
 
     def _publish(self, outcome: Outcome) -> None:
         seconds = divmod(outcome.stamp_ns, NANOSECONDS)
-        for output in self.outputs if self._sent_of.are_due(outcome) else self._sampled:
+        for output in self.outputs if self._sent_of.are_due(outcome) else self._paced:
             if output.read:
                 output.send(outcome, seconds)
         rotors = self._sent_of.rotors_of(outcome)
@@ -537,6 +550,7 @@ def serve(stop: Stop, args: list[str] | None = None) -> int:
             if not chosen.collect_garbage:
                 gc.disable()
             loop(node, stop, served)
+        node.leave()
         return 0
     except REFUSED as error:
         print(f'motor: {plain_line(error)}', file=sys.stderr)

@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any, Protocol
 
 from . import messages
+from .markers import Markers
 from .model import Pose, Wrench
 from .motor import report
 from .session import Outcome, Session
 from .timeline import Grid, NANOSECONDS
-from .wire import lists_form, MARK, Template, TransformsTemplate
+from .wire import lists_form, MARK, Serialize, Template, TransformsTemplate
 
 TF = 'tf2_msgs/msg/TFMessage'
-Serialize = Callable[[str, Mapping[str, Any]], bytes]
 Numbers = Callable[[Outcome], Sequence[float]]
 
 
@@ -30,8 +30,8 @@ class Output(Protocol):
     topic: str
     """As the node names it: ``~/`` stands for its own name."""
     type: str
-    sampled: bool
-    """Whether it has a message for each sample of a sensor, whatever ``publish_rate`` is."""
+    paced: bool
+    """Whether it knows itself which steps have a message, whatever ``publish_rate`` is."""
 
     def message(self, outcome: Outcome, stamp: tuple[int, int]) -> bytes | None:
         """Return the message about a step, None where there is none."""
@@ -45,7 +45,7 @@ class Fixed:
     them.
     """
 
-    sampled = False
+    paced = False
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class MotorState:
     """The quantities of one motor by name; which there are may change while running."""
 
     type = 'control_msgs/msg/DynamicJointState'
-    sampled = False
+    paced = False
 
     def __init__(self, serialize: Serialize, topic: str, session: Session, index: int) -> None:
         self.topic = topic
@@ -95,7 +95,7 @@ class MeasuredState:
     """What the sensors of one motor tell, once, stamped with when it was; lists may be empty."""
 
     type = 'sensor_msgs/msg/JointState'
-    sampled = True
+    paced = True
 
     def __init__(self, serialize: Serialize, topic: str, joint: str, index: int) -> None:
         self.topic = topic
@@ -146,6 +146,10 @@ class Outputs:
         chosen = session.settings
         self.outputs = _outputs(session, serialize)
         """One message a step, or as often as ``publish_rate`` says."""
+        self.markers: Markers | None = None
+        if chosen.markers.rate:
+            self.markers = Markers(serialize, session)
+            self.outputs.append(self.markers)
         self._publish_grid = Grid(chosen.publish_rate) if chosen.publish_rate else None
         self._tf_grid = Grid(chosen.tf_rate) if chosen.tf_rate else None
         self.rotors: Frames | None = None
@@ -158,7 +162,7 @@ class Outputs:
             self.stators = Frames(serialize, '/tf_static', placed)
 
     def are_due(self, outcome: Outcome) -> bool:
-        """Tell whether what is not ``sampled`` is sent of a step: ``publish_rate``."""
+        """Tell whether what is not ``paced`` is sent of a step: ``publish_rate``."""
         grid = self._publish_grid
         return grid is None or grid.crossed(outcome.start_ns, outcome.stamp_ns)
 

@@ -136,6 +136,18 @@ NODE = (
     ),
     Parameter('publish_tf', True, '', 'publish the frames of stators and rotors'),
     Parameter('frame_prefix', '', '', "put before the motors' own frame ids"),
+    Parameter(
+        'markers.rate',
+        20.0,
+        'Hz',
+        'messages a second on ~/markers, 0 = there is no such topic',
+        f'>= 0 Hz and <= {FASTEST:g} Hz',
+        0.0,
+        FASTEST,
+    ),
+    _amount('markers.force_scale', 'm/N', 'length of the arrow of a force; 0 = as fits'),
+    _amount('markers.torque_scale', 'm/(N m)', 'length of the arrow of a torque; 0 = as fits'),
+    _amount('markers.momentum_scale', 'm/(N m s)', 'the same of a momentum; 0 = as fits'),
     Parameter('world_frame', 'odom', '', 'frame the pose of the mount is given in'),
     Parameter(
         'mount_frame',
@@ -519,6 +531,15 @@ class MotorSettings:
     """How late the sensors tell, and how often they measure."""
 
 
+class MarkerSettings(NamedTuple):
+    """What RViz is sent; a scale of 0 is chosen from the motors, see ``picture``."""
+
+    rate: float = 20.0
+    force_scale: float = 0.0
+    torque_scale: float = 0.0
+    momentum_scale: float = 0.0
+
+
 @dataclass(frozen=True)
 class Settings:
     """The checked values of all parameters; durations as integer nanoseconds."""
@@ -545,6 +566,7 @@ class Settings:
     collect_garbage: bool = True
     torque_limit: float = math.inf
     groups_off: frozenset[int] = frozenset()
+    markers: MarkerSettings = MarkerSettings()
     remarks: tuple[str, ...] = ()
     """What a user should know about these values, one line each."""
 
@@ -618,6 +640,7 @@ def settings(values: Mapping[str, Any] | None = None) -> Settings:
         cpus=_whole('cpus', value['cpus'], 'cores'),
         torque_limit=value['torque_limit'] or math.inf,
         groups_off=frozenset(_whole('groups_off', value['groups_off'], 'groups')),
+        markers=MarkerSettings(*[value[f'markers.{name}'] for name in MarkerSettings._fields]),
         remarks=tuple(remarks),
         **frame,
         **durations,

@@ -8,7 +8,7 @@ the layout stays that of ROS. Nothing of ROS is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import Struct
 from typing import Any
 
@@ -16,6 +16,7 @@ from .inputs import Imu, Transform
 from .model import Pose
 from .timeline import NANOSECONDS
 
+Serialize = Callable[[str, Mapping[str, Any]], bytes]
 FRONT = 4  # bytes before the message itself, which say how it is encoded
 STAMP = 8  # bytes
 HEADERS = {order: Struct(order + 'iII') for order in '<>'}  # stamp, length of the frame id
@@ -58,6 +59,41 @@ class Template:
         if self._stamped:
             return self._pack(front, *stamp, text, *numbers)
         return self._pack(front, text, *numbers)
+
+
+class Scattered:
+    """
+    A message of which some values change, wherever they stand.
+
+    Parameters
+    ----------
+    example
+        The message as ROS serializes it, its texts and lengths as they will always be.
+    changing
+        What changes, in the order of the message: its format of ``struct``, and the values that
+        the example has there, which stand nowhere between this one and the one before.
+
+    """
+
+    def __init__(self, example: bytes, changing: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        order = _order(example)
+        self._texts: list[bytes] = []
+        form, start = order, 0
+        for numbers, values in changing:
+            found = example.index(Struct(order + numbers).pack(*values), start)
+            self._texts.append(example[start:found])
+            form += f'{found - start}s{numbers}'
+            start = found + Struct(order + numbers).size
+        self._texts.append(example[start:])
+        self._pack = Struct(f'{form}{len(example) - start}s').pack
+
+    def filled(self, values: Sequence[Sequence[Any]]) -> bytes:
+        """Return the message with these values in place of those of the example."""
+        given: list[Any] = []
+        for text, some in zip(self._texts, values, strict=False):
+            given.append(text)
+            given += some
+        return self._pack(*given, self._texts[-1])
 
 
 class TransformsTemplate:

@@ -196,7 +196,7 @@ class Bag:
         stamp_ns, due = outcome.stamp_ns, self._outputs.are_due(outcome)
         stamp = divmod(stamp_ns, NANOSECONDS)
         for connection, output in self._topics:
-            if (due or output.sampled) and (data := output.message(outcome, stamp)) is not None:
+            if (due or output.paced) and (data := output.message(outcome, stamp)) is not None:
                 self._writer.write(connection, stamp_ns, data)
         if (data := self._outputs.rotors_of(outcome)) is not None:
             self._writer.write(self._tf, stamp_ns, data)
