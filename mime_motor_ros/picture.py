@@ -59,7 +59,7 @@ def disc(inertia: float) -> Disc:
 
     Of radius r and thickness r / 4: J = m r^2 / 2 = density pi r^5 / 8.
     """
-    radius = float((2.0 * FLATNESS / (DENSITY * pi) * inertia) ** 0.2)
+    radius = float((2.0 * FLATNESS / (DENSITY * pi)) ** 0.2 * inertia**0.2)
     return Disc(radius, radius / FLATNESS)
 
 

@@ -6,6 +6,7 @@ import re
 
 from mime_motor_ros.drive import Active, from_datasheet
 from mime_motor_ros.inputs import Commands
+from mime_motor_ros.picture import scales
 from mime_motor_ros.session import Session
 from mime_motor_ros.settings import parameters, settings
 import pytest
@@ -135,29 +136,104 @@ def test_wheels_yaml_has_the_figures_its_head_promises():
         assert abs(total) < 1e-5
 
 
-def test_the_view_shows_the_frames_the_reaction_and_the_mount_wrench():
-    view = read('motor.rviz')['Visualization Manager']
-    default = settings()
-    assert view['Global Options']['Fixed Frame'] == default.world_frame
-    displays = {display['Name']: display for display in view['Displays']}
-    assert all(display['Enabled'] for display in displays.values())
-    kinds = [display['Class'].rpartition('/')[2] for display in displays.values()]
-    assert kinds == ['Grid', 'TF', 'Wrench', 'Wrench']
-    # Relative, so that they are found in the namespace that RViz is started in.
-    topics = [displays[name]['Topic']['Value'] for name in ('Reaction', 'Mount wrench')]
-    assert topics == ['motor/reaction', 'motor/mount_wrench']
-    motor = default.motors[0]
-    frames = {default.world_frame, default.mount_frame, motor.stator_frame, motor.rotor_frame}
-    assert frames <= set(displays['Frames']['Frames'])
+VIEWS = {'motor.rviz': 'motor.yaml', 'wheels.rviz': 'wheels.yaml'}
+READS = {'Wrench': 'geometry_msgs/msg/WrenchStamped',
+         'MarkerArray': 'visualization_msgs/msg/MarkerArray'}  # fmt: skip
 
 
-def test_the_view_draws_the_torques_of_a_small_wheel():
+def displays(name):
+    """Return the displays of a view by name, each with its kind."""
+    found = {}
+    for display in read(name)['Visualization Manager']['Displays']:
+        display['Kind'] = display['Class'].removeprefix('rviz_default_plugins/')
+        found[display['Name']] = display
+    return found
+
+
+@pytest.mark.parametrize('name', VIEWS)
+def test_a_view_shows_the_frames_and_the_markers_and_offers_the_rest(name):
+    shown = displays(name)
+    on = [display['Kind'] for display in shown.values() if display['Enabled']]
+    assert on == ['Grid', 'TF', 'Axes', 'MarkerArray']
+    wheels = [motor.name for motor in settings(values(VIEWS[name])).motors]
+    more = [''] + (wheels if len(wheels) > 1 else [])
+    off = [display['Name'] for display in shown.values() if not display['Enabled']]
+    assert off == [
+        *(
+            f'{wheel} {what}' if wheel else what.capitalize()
+            for wheel in more
+            for what in ('reaction', 'mount wrench')
+        ),
+        'Robot model',
+    ]
+    assert all(display['Value'] == display['Enabled'] for display in shown.values())
+
+
+@pytest.mark.parametrize('name', VIEWS)
+def test_every_topic_of_a_view_is_published_with_the_type_that_is_read(name):
+    pytest.importorskip('rosbags', reason='needs rosbags')
+    from mime_motor_ros.offline.bag import Types
+    from mime_motor_ros.outputs import Outputs
+
+    session = Session(settings(values(VIEWS[name])))
+    sent = {one.topic: one.type for one in Outputs(session, Types().serialize).outputs}
+    shown = displays(name)
+    read = {}
+    for display in shown.values():
+        if 'Topic' in display:
+            # Relative, so that they are found in the namespace that RViz is started in.
+            topic = display['Topic']['Value'].replace('motor/', '~/', 1)
+            read[topic] = READS[display['Kind']]
+    assert len(read) == sum('Topic' in display for display in shown.values())
+    assert read.items() <= sent.items()
+    assert {'~/markers', '~/reaction', '~/mount_wrench'} <= set(read)
+
+
+@pytest.mark.parametrize('name', VIEWS)
+def test_every_frame_of_a_view_is_there_and_every_frame_is_in_it(name):
+    chosen = settings(values(VIEWS[name]))
+    view, shown = read(name)['Visualization Manager'], displays(name)
+    assert view['Global Options']['Fixed Frame'] == chosen.world_frame
+    assert view['Views']['Current']['Target Frame'] == chosen.mount_frame
+    assert shown['Mount']['Reference Frame'] == chosen.mount_frame
+    tree = {motor.stator_frame: {motor.rotor_frame: {}} for motor in chosen.motors}
+    assert shown['Frames']['Tree'] == {chosen.world_frame: {chosen.mount_frame: tree}}
+    frames = {chosen.world_frame, chosen.mount_frame, *tree}
+    frames |= {motor.rotor_frame for motor in chosen.motors}
+    assert set(shown['Frames']['Frames']) == {'All Enabled', *frames}
+
+
+@pytest.mark.parametrize('name', VIEWS)
+def test_a_view_names_every_group_of_markers(name):
+    from mime_motor_ros.markers import shown
+
+    groups = {one.fields['ns'] for one in shown(settings(values(VIEWS[name])))}
+    assert set(displays(name)['Markers']['Namespaces']) == groups
+
+
+def test_a_robot_that_was_latched_is_found():
+    """By the topic of robot_state_publisher; off, as without one it could show nothing."""
+    topic = displays('motor.rviz')['Robot model']['Description Topic']
+    assert topic['Value'] == '/robot_description'
+    assert topic['Durability Policy'] == 'Transient Local'
+
+
+@pytest.mark.parametrize('name', VIEWS)
+def test_the_view_draws_the_torques_of_a_small_wheel(name):
     """RViz draws an arrow only where it is longer than it is wide."""
-    view = read('motor.rviz')['Visualization Manager']
-    for display in view['Displays']:
-        if display['Class'].endswith('Wrench'):
+    for display in displays(name).values():
+        if display['Kind'] == 'Wrench':
             least = display['Arrow Width'] / display['Torque Arrow Scale']
             assert least <= 2.5e-3  # [N m]
+
+
+@pytest.mark.parametrize('name', VIEWS)
+def test_the_wrench_displays_are_drawn_as_large_as_the_markers(name):
+    fits = scales(settings(values(VIEWS[name])))
+    for display in displays(name).values():
+        if display['Kind'] == 'Wrench':
+            assert display['Force Arrow Scale'] == pytest.approx(fits.force, rel=0.05)
+            assert display['Torque Arrow Scale'] == pytest.approx(fits.torque, rel=0.05)
 
 
 def run(name, value, seconds):

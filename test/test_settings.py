@@ -180,6 +180,18 @@ BAD = [
     ('rate', 10**900, f'rate must be > 0 Hz and <= 10000 Hz, got {10**499}....'),
     ('publish_rate', -1.0, 'publish_rate must be >= 0 Hz and <= 10000 Hz, got -1.0.'),
     ('tf_rate', NAN, 'tf_rate must be >= 0 Hz and <= 10000 Hz, got nan.'),
+    ('markers.rate', -1.0, 'markers.rate must be >= 0 Hz and <= 10000 Hz, got -1.0.'),
+    ('markers.force_scale', -1.0, 'markers.force_scale must be finite and >= 0 m/N, got -1.0.'),
+    (
+        'markers.torque_scale',
+        NAN,
+        'markers.torque_scale must be finite and >= 0 m/(N m), got nan.',
+    ),
+    (
+        'markers.momentum_scale',
+        INF,
+        'markers.momentum_scale must be finite and >= 0 m/(N m s), got inf.',
+    ),
     ('pose_timeout', -0.1, 'pose_timeout must be finite and > 0 s, got -0.1.'),
     ('rate_timeout', NAN, 'rate_timeout must be finite and > 0 s, got nan.'),
     ('command_timeout', -1, 'command_timeout must be finite and >= 0 s, got -1.'),
@@ -434,7 +446,8 @@ def test_values_that_contradict_each_other_are_refused(values, text):
 
 
 def test_the_table_above_has_every_parameter():
-    named = {name.split('.', 1)[-1] for name, *_ in BAD}
+    names = {name for name, *_ in BAD}
+    named = names | {name.split('.', 1)[-1] for name in names}
     assert {parameter.name for parameter in (*NODE, *MOTOR)} <= named
 
 
