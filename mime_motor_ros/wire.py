@@ -77,6 +77,7 @@ class Scattered:
 
     def __init__(self, example: bytes, changing: Sequence[tuple[str, Sequence[Any]]]) -> None:
         order = _order(example)
+        example += bytes(-len(example) % 4)  # as DDS does on the way, so a bag has what comes
         self._texts: list[bytes] = []
         form, start = order, 0
         for numbers, values in changing:

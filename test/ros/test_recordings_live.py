@@ -106,11 +106,13 @@ def of_rotor(data):
     return deserialize_message(data, TFMessage).transforms[0].child_frame_id == 'wheel_rotor'
 
 
-def telling(data, kind):
-    """Return the bits of a message that tell something: bytes between the fields may be any."""
+def telling(data, kind, asked):
+    """Return which of the bits asked for tell something: bytes between the fields may be any."""
     words = repr(deserialize_message(data, kind))
     bits = 0
     for place in range(len(data)):
+        if not asked >> 8 * place & 255:
+            continue
         other = bytearray(data)
         other[place] ^= 255
         try:
@@ -127,10 +129,12 @@ def number(data):
 
 def differing(came, wanted, kind):
     """Return where messages are not equal to the last bit: by the bytes, -0.0 is not 0.0."""
-    bits = {}  # by length: the names in the messages of a topic are always the same
-    for one in wanted:
-        if len(one) not in bits:
-            bits[len(one)] = telling(one, kind)
+    apart = {}  # by length: the names in the messages of a topic are always the same
+    for one, other in zip(came, wanted, strict=False):
+        if len(one) == len(other):
+            apart[len(one)] = apart.get(len(one), 0) | number(one) ^ number(other)
+    example = {len(one): one for one in wanted}
+    bits = {size: telling(example[size], kind, asked) for size, asked in apart.items()}
     return [
         i
         for i, (one, other) in enumerate(zip(came, wanted, strict=False))
