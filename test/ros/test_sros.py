@@ -129,7 +129,7 @@ def test_only_a_peer_with_an_enclave_of_the_keystore_hears_the_node(keystore):
         process.communicate()
 
 
-@pytest.mark.parametrize('module', ['main', 'demo_mount', 'table', 'check'])
+@pytest.mark.parametrize('module', ['main', 'demo_mount', 'top', 'check'])
 def test_an_enclave_that_is_not_there_is_one_line(module, tmp_path):
     """It is looked for before the middleware: so this is also seen where that has no security."""
     done = subprocess.run(
