@@ -15,8 +15,8 @@ help:  ## this list
 	@sed -nE 's/^([a-z]+):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST))
 	@echo 'PYTHON=python3.12 chooses the interpreter of .venv.'
 
-demo: setup  ## run the motor on a moving mount, with a live table (SECONDS=20, BAG=recording)
-	@tools/terminal.sh $(RUN) python tools/demo.py \
+demo: setup  ## run the motor on a moving mount, with a live table (DEMO=bench, SECONDS=20, BAG=...)
+	@tools/terminal.sh $(RUN) python tools/demo.py $(if $(DEMO),--demo "$(DEMO)") \
 	    $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(BAG),--bag "$(bag)")
 
 # A third worker, as many tests wait for others; files in the order of test/conftest.py.

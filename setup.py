@@ -46,6 +46,7 @@ setup(
     entry_points={
         'console_scripts': [
             f'motor = {NAME}.main:run',
+            f'demo_body = {NAME}.demo_body:run',
             f'demo_mount = {NAME}.demo_mount:run',
             f'motor_top = {NAME}.top:run',
             f'motor_check = {NAME}.check.command:run',

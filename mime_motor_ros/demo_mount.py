@@ -1,9 +1,9 @@
 """
-A tumbling mount with an IMU on it, and torques for its motors: input to try the motor node with.
+A moving mount with an IMU on it, and torques for its motors: input to try the motor node with.
 
-The motion is prescribed in closed form, so that pose and rate agree exactly at every instant. It
-begins when somebody reads the IMU, so that a motor node meets all of it, whenever they find each
-other; or after 5 s of nobody.
+The motion is prescribed in closed form, so that pose and rate agree exactly at every instant: it
+tumbles, or tilts as a bench does. It begins when somebody reads the IMU, so that a motor node
+meets all of it, whenever they find each other; or after 5 s of nobody.
 ROS is imported only when the node runs: the signals are caught before, and the motion can be
 computed where no ROS is.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, NoReturn, TYPE_CHECKING
+from typing import Any, NoReturn, Protocol, TYPE_CHECKING
 
 from .errors import ParameterError
 from .model import Pose
@@ -32,6 +32,10 @@ IMU_ON_MOUNT = Pose((0.05, 0.0, 0.02), (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0
 PATIENCE = 5.0  # s; so long the motion waits for somebody who reads the IMU
 GRACE = 0.2  # s; a writer sees its readers some time before they see it
 TORQUE_PERIOD = 12.0  # s; long against the eye, short against a demo
+LOOK = 0.2  # s; how often others who send commands are looked for
+TILT_X, TILT_Y = 0.35, 0.3  # rad; how far the bench tilts, 20 and 17 degrees
+PERIOD_X, PERIOD_Y = 7.0, 4.5  # s; no small multiple, so that it looks different each time
+START_UP = 3.0  # s; in which the bench comes from rest to its full tilts
 
 
 def tumble(t: float) -> tuple[Pose, Vector]:
@@ -74,6 +78,34 @@ def tumble(t: float) -> tuple[Pose, Vector]:
     return Pose(position, orientation), rate
 
 
+def bench(t: float) -> tuple[Pose, Vector]:
+    """
+    Return the same of a tilting table, as a bench with hardware in the loop has.
+
+    It lies level and at rest at the start, and tilts ever further about its x and its y axis, up
+    to some 20 degrees each, with two periods.
+    """
+    s = min(1.0, max(0.0, t / START_UP))
+    # A polynomial whose first two slopes are nothing at both ends: no jump of the acceleration.
+    grown = s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
+    d_grown = 30.0 * (s * (1.0 - s)) ** 2 / START_UP
+    wx, wy = 2.0 * math.pi / PERIOD_X, 2.0 * math.pi / PERIOD_Y
+    x, d_x = TILT_X * math.sin(wx * t), TILT_X * wx * math.cos(wx * t)
+    y, d_y = TILT_Y * math.sin(wy * t), TILT_Y * wy * math.cos(wy * t)
+    x, d_x = grown * x, grown * d_x + d_grown * x
+    y, d_y = grown * y, grown * d_y + d_grown * y
+
+    cx, sx = math.cos(0.5 * x), math.sin(0.5 * x)
+    cy, sy = math.cos(0.5 * y), math.sin(0.5 * y)
+    # q = q_x(x) q_y(y), the inner tilt carried by the outer one
+    orientation = (sx * cy, cx * sy, sx * sy, cx * cy)
+    rate = (d_x * math.cos(y), d_y, d_x * math.sin(y))
+    return Pose((0.0, 0.0, 0.8), orientation), rate
+
+
+MOTIONS = {'tumble': tumble, 'bench': bench}
+
+
 def gyro(rate: Vector) -> Vector:
     """Return the mount's angular velocity in the axes of the IMU that lies on it (exact)."""
     x, y, z = rate
@@ -92,6 +124,38 @@ class DemoMount:
     """The publishers of the demo mount, on a node that is given."""
 
     def __init__(self, node: Node) -> None:
+        self.node = node
+        read = Parameters(node)
+        self._move = MOTIONS[read.choice('motion', 'tumble', tuple(MOTIONS), 'how it moves')]
+        rate = read.number('rate', 200.0, 0.1, 10000.0, 'Hz', 'messages of each kind a second')
+        self.period_ns = round(1e9 / rate)
+        self.motors = int(read.number('motors', 1, 0, 100, '', 'torques in a command'))
+        self.amplitude = read.number(
+            'torque_amplitude', 5e-3, -1000.0, 1000.0, 'N m', 'amplitude of the torques'
+        )
+        self._carrier = Carrier(node, read)
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether somebody subscribes to the IMU."""
+        return self._carrier.is_read
+
+    def publish(self, stamp_ns: int, t: float) -> None:
+        """Publish the mount as it is ``t`` seconds after its start, stamped ``stamp_ns``."""
+        pose, rate = self._move(t)
+        self._carrier.publish(stamp_ns, pose, rate)
+        self._carrier.command(torques(t, self.motors, self.amplitude))
+
+
+class Carrier:
+    """
+    What a mount of a demo publishes: its pose, the IMU on it, and commands for its motors.
+
+    While somebody else publishes commands too, as a slider in a panel does, it has none of its
+    own: two that take turns would make a torque that nobody wants.
+    """
+
+    def __init__(self, node: Node, read: Parameters) -> None:
         # ROS comes in here and not at the top: see the module's first lines.
         from geometry_msgs.msg import TransformStamped
         from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -100,13 +164,6 @@ class DemoMount:
         from tf2_msgs.msg import TFMessage
 
         self.node = node
-        read = _Parameters(node)
-        rate = read.number('rate', 200.0, 0.1, 10000.0, 'Hz', 'messages of each kind a second')
-        self.period_ns = round(1e9 / rate)
-        self.motors = int(read.number('motors', 1, 0, 100, '', 'torques in a command'))
-        self.amplitude = read.number(
-            'torque_amplitude', 5e-3, -1000.0, 1000.0, 'N m', 'amplitude of the torques'
-        )
         self.world_frame = read.frame('world_frame', 'odom', 'frame the mount moves in')
         self.mount_frame = read.frame('mount_frame', 'base_link', 'frame of the mount')
         self.imu_frame = read.frame('imu_frame', 'imu_link', 'frame of the IMU on the mount')
@@ -121,6 +178,8 @@ class DemoMount:
         self._tf_static = node.create_publisher(TFMessage, '/tf_static', kept)
         self._imu = node.create_publisher(Imu, 'imu/data', 10)
         self._commands = node.create_publisher(Float64MultiArray, 'motor/commands', 10)
+        self._looked = -math.inf
+        self._yields = False
 
         # The messages are filled anew each time, not built anew: half the cost.
         self._transform = TransformStamped()
@@ -146,9 +205,17 @@ class DemoMount:
         """Return whether somebody subscribes to the IMU."""
         return bool(self._imu.get_subscription_count() > 0)
 
-    def publish(self, stamp_ns: int, t: float) -> None:
-        """Publish the mount as it is ``t`` seconds after its start, stamped ``stamp_ns``."""
-        pose, rate = tumble(t)
+    @property
+    def yields(self) -> bool:
+        """Return whether somebody else sends commands; looked at some five times a second."""
+        now = time.monotonic()
+        if now - self._looked >= LOOK:
+            self._looked = now
+            self._yields = bool(self.node.count_publishers(self._commands.topic_name) > 1)
+        return self._yields
+
+    def publish(self, stamp_ns: int, pose: Pose, rate: Vector) -> None:
+        """Publish a pose in the world, and a rate in mount axes [rad/s], at a time [ns]."""
         _stamp(self._transform.header.stamp, stamp_ns)
         _fill(self._transform.transform, pose)
         self._tf.publish(self._moving)
@@ -158,8 +225,11 @@ class DemoMount:
         w.x, w.y, w.z = gyro(rate)
         self._imu.publish(self._sample)
 
-        self._command.data = torques(t, self.motors, self.amplitude)
-        self._commands.publish(self._command)
+    def command(self, torques: Sequence[float]) -> None:
+        """Publish a torque a motor [N m], unless somebody else does."""
+        if not self.yields:
+            self._command.data = torques
+            self._commands.publish(self._command)
 
 
 class Grid:
@@ -197,7 +267,15 @@ class Grid:
         return due_ns
 
 
-def wait_for_reader(mount: DemoMount, executor: Executor, stop: Stop) -> None:
+class Read(Protocol):
+    """A mount that somebody may read."""
+
+    @property
+    def is_read(self) -> bool:
+        """Return whether somebody does."""
+
+
+def wait_for_reader(mount: Read, executor: Executor, stop: Stop) -> None:
     """Serve the node until the IMU is read and its reader has found it too, 5 s at most."""
     end, is_read = time.monotonic() + PATIENCE, False
     while not stop and time.monotonic() < end:
@@ -209,7 +287,7 @@ def wait_for_reader(mount: DemoMount, executor: Executor, stop: Stop) -> None:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the demo mount until it is asked to stop; return the exit code of the process."""
     stop = Stop().catch_signals()
-    ros_only('demo_mount', 'Publish the pose and the IMU of a tumbling mount, and torques.', args)
+    ros_only('demo_mount', 'Publish the pose and the IMU of a moving mount, and torques.', args)
     import sys
 
     import rclpy
@@ -252,7 +330,7 @@ def main(args: Sequence[str] | None = None) -> int:
     return 0
 
 
-class _Parameters:
+class Parameters:
     """Declares the node's parameters, described and read-only, and checks their values."""
 
     def __init__(self, node: Node) -> None:
@@ -269,6 +347,26 @@ class _Parameters:
             what = 'a whole number' if isinstance(default, int) else 'a number'
             raise ParameterError(name, f'{what} from {low:g} to {high:g} {unit}'.rstrip(), value)
         return type(default)(value)
+
+    def choice(self, name: str, default: str, choices: Sequence[str], text: str) -> str:
+        """Return one of some words."""
+        words = ', '.join(choices)
+        value = self._declare(name, default, f'{text}; one of {words}')
+        if value not in choices:
+            raise ParameterError(name, f'one of {words}', repr(value))
+        return str(value)
+
+    def numbers(self, name: str, default: Vector | Sequence[float], text: str) -> list[float]:
+        """Return as many finite numbers as the default has."""
+        count = len(default)
+        value = self._declare(name, list(default), f'{text}, {count} numbers')
+        try:
+            found = [float(x) for x in value]
+        except (TypeError, ValueError):
+            found = []
+        if len(found) != count or not all(math.isfinite(x) for x in found):
+            raise ParameterError(name, f'{count} finite numbers', value)
+        return found
 
     def frame(self, name: str, default: str, text: str) -> str:
         """Return the name of a frame, without a leading slash."""

@@ -1,6 +1,6 @@
 import math
 
-from mime_motor_ros.demo_mount import Grid, gyro, IMU_ON_MOUNT, torques, tumble
+from mime_motor_ros.demo_mount import bench, Grid, gyro, IMU_ON_MOUNT, START_UP, torques, tumble
 import pytest
 
 TIMES = [0.0, 0.1, 1.0, 3.3, 7.77, 12.0, 60.0, 3600.0]
@@ -22,21 +22,23 @@ def conjugate(q):
     return (-q[0], -q[1], -q[2], q[3])
 
 
+@pytest.mark.parametrize('motion', [tumble, bench])
 @pytest.mark.parametrize('t', TIMES)
-def test_the_orientation_has_length_one(t):
-    assert math.hypot(*tumble(t)[0].orientation) == pytest.approx(1.0, abs=1e-15)
+def test_the_orientation_has_length_one(motion, t):
+    assert math.hypot(*motion(t)[0].orientation) == pytest.approx(1.0, abs=1e-15)
 
 
+@pytest.mark.parametrize('motion', [tumble, bench])
 @pytest.mark.parametrize('t', TIMES)
-def test_the_rate_is_the_slope_of_the_orientation_in_mount_axes(t):
+def test_the_rate_is_the_slope_of_the_orientation_in_mount_axes(motion, t):
     """2 q* dq/dt is the body rate; the slope is a central difference of fourth order."""
     h = 1e-3
     weights = ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12))
     slope = [0.0] * 4
     for step, weight in weights:
-        for i, x in enumerate(tumble(t + step * h)[0].orientation):
+        for i, x in enumerate(motion(t + step * h)[0].orientation):
             slope[i] += weight * x / h
-    pose, rate = tumble(t)
+    pose, rate = motion(t)
     x, y, z, w = product(conjugate(pose.orientation), slope)
     assert (2 * x, 2 * y, 2 * z) == pytest.approx(rate, abs=1e-9)
     assert w == pytest.approx(0.0, abs=1e-9)
@@ -49,6 +51,26 @@ def test_the_mount_tumbles_about_all_axes_and_never_too_fast():
         assert min(values) < -0.3
         assert max(values) > 0.3
     assert max(math.hypot(*rate) for rate in rates) < 2.3
+
+
+def test_the_bench_starts_level_and_at_rest_and_smoothly():
+    assert bench(0.0) == (((0.0, 0.0, 0.8), (0.0, 0.0, 0.0, 1.0)), (0.0, 0.0, 0.0))
+    for t in (0.0, START_UP):  # no jump of the acceleration
+        before, at, after = (bench(t + h)[1] for h in (-1e-4, 0.0, 1e-4))
+        for x, y, z in zip(before, at, after, strict=True):
+            assert (z - y) / 1e-4 == pytest.approx((y - x) / 1e-4, abs=2e-3)
+
+
+def test_the_bench_tilts_about_two_axes_by_some_twenty_degrees():
+    tilts, up = [], []
+    for k in range(10000):
+        x, y, z, w = bench(0.01 * k)[0].orientation
+        tilts.append((2.0 * math.atan2(x, w), 2.0 * math.atan2(y, w)))
+        up.append(1.0 - 2.0 * (x * x + y * y))
+    for values in zip(*tilts, strict=True):
+        assert 15.0 < math.degrees(max(values)) < 21.0
+        assert 15.0 < math.degrees(-min(values)) < 21.0
+    assert min(up) > math.cos(math.radians(30.0))
 
 
 def test_orientations_follow_each_other_without_a_change_of_sign():

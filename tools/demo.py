@@ -1,10 +1,11 @@
 """
 Show the motor node at work: the node and a moving mount as processes, and a live table of them.
 
-    python tools/demo.py [--seconds 12] [--bag RECORDING]
+    python tools/demo.py [--demo tumble] [--seconds 12] [--bag RECORDING]
 
-Without a recording the mount is the demo mount, which tumbles and sends torques; with one it is
-what was recorded, and the node steps on its IMU. It ends with one line of what was made of it.
+Without a recording the mount moves as the demo has it, see `mime_motor_ros.demos`, and sends
+torques; with one it is what was recorded, and the node steps on its IMU. It ends with one line of
+what was made of it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import tempfile
 import time
 from typing import Any
 
+from mime_motor_ros.demos import demo, DEMOS, USUAL
 from mime_motor_ros.errors import MotorError, ParameterError
 from mime_motor_ros.offline.recording import Frames, guess_frames, Recording
 from mime_motor_ros.screen import number, RATE, state_text, View
@@ -35,6 +37,7 @@ from mime_motor_ros.watch import Tally, Watch
 from pacing import is_speed, SPEED
 
 TOOLS = Path(__file__).resolve().parent
+CONFIG = TOOLS.parent / 'config'
 STARTING = 'starting: the node and the mount find each other'
 ENDED = 'the recording has ended'
 STALE = 3  # of diagnostic_msgs/DiagnosticStatus
@@ -173,19 +176,25 @@ def steps_made(view: View) -> int | None:
 
 
 def node_command(options: argparse.Namespace, frames: Frames | None) -> list[str]:
-    """Return the command of the motor node: one wheel with enough momentum to see."""
-    values = {'motors': '[wheel]', 'rate': str(options.rate), 'wheel.inertia': '1.0e-4'}
+    """Return the command of the motor node: the motors of the demo, or one wheel."""
     command = [sys.executable, '-m', 'mime_motor_ros.main', '--ros-args']
+    values = {'rate': str(options.rate)}
     if frames is None:
-        values |= {'world_frame': 'odom', 'mount_frame': 'base_link', 'wheel.damping': '1.0e-5'}
+        values |= {'world_frame': 'odom', 'mount_frame': 'base_link'}
+        if file := demo(options.demo).file:
+            command += ['--params-file', str(CONFIG / file)]
+        else:
+            values |= {'motors': '[wheel]', 'wheel.inertia': '1.0e-4', 'wheel.damping': '1.0e-5'}
     else:
         # Nobody recorded a torque: the wheel turns from the start and coasts.
         values |= {
+            'motors': '[wheel]',
             'use_sim_time': 'true',
             'step_on': 'imu',
             'world_frame': frames.world,
             'mount_frame': frames.mount,
             'settle': str(SETTLE),
+            'wheel.inertia': '1.0e-4',
             'wheel.initial_spin': '200.0',
             'wheel.damping': '1.0e-6',
         }
@@ -198,7 +207,11 @@ def node_command(options: argparse.Namespace, frames: Frames | None) -> list[str
 def mount_command(options: argparse.Namespace) -> list[Any]:
     """Return the command of what moves the mount."""
     if options.bag is None:
-        return [sys.executable, '-m', 'mime_motor_ros.demo_mount']
+        chosen = demo(options.demo)
+        command = [sys.executable, '-m', f'mime_motor_ros.{chosen.program}', '--ros-args']
+        if chosen.file:
+            command += ['--params-file', CONFIG / chosen.file]
+        return [*command, '-p', f'motion:={options.demo}']
     command = [sys.executable, TOOLS / 'player.py', options.bag, '--speed', str(options.speed)]
     if options.speed != 1.0:
         # Faster than the real thing the node may fall behind; then the player waits for it.
@@ -260,7 +273,7 @@ def run(options: argparse.Namespace, stop: Stop) -> int:
             f'{frames.mount} in {frames.world}, the node steps on {frames.imu_topic}.'
         )
     else:
-        print(f'A wheel on a tumbling mount, {options.rate:g} steps/s.')
+        print(f'{demo(options.demo).text}; {options.rate:g} steps/s.')
     print(how_it_ends(options))
     print(invitation(os.environ), flush=True)
 
@@ -461,6 +474,7 @@ def parser() -> argparse.ArgumentParser:
     def add(name: str, text: str, **more: Any) -> None:
         options.add_argument(name, help=text, **more)
 
+    add('--demo', f'{", ".join(DEMOS)} ({USUAL})', metavar='NAME')
     add('--seconds', 'end so long after the first step (until Ctrl-C)', default='')
     add('--rate', 'steps a second (1000)', default='1000')
     add('--plain', 'a line a second in a terminal too', action='store_true')
@@ -475,6 +489,10 @@ def parser() -> argparse.ArgumentParser:
 def chosen_options(args: Sequence[str] | None) -> argparse.Namespace:
     """Return the options with their numbers, which are checked before anything is started."""
     options = parser().parse_args(args)
+    if options.bag is not None and options.demo:
+        raise DemoError('give DEMO or BAG: a recording has its own motion.')
+    options.demo = options.demo or USUAL
+    demo(options.demo, 'DEMO')
     # Nothing is for ever, as in an unset make variable.
     options.seconds = _number(options.seconds.strip() or 'inf')
     if not isinstance(options.seconds, float) or not options.seconds > 0.0:

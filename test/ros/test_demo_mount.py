@@ -5,6 +5,7 @@ import sys
 import time
 
 from mime_motor_ros.demo_mount import (
+    bench,
     DemoMount,
     gyro,
     IMU_ON_MOUNT,
@@ -99,6 +100,41 @@ def test_every_message_carries_the_bits_of_the_motion(make, listen):
     assert list(command.data) == torques(7.25, 2, 0.02)
 
 
+def test_the_bench_is_another_motion_of_the_same_mount(make, listen):
+    mount = make(motion='bench')
+    newest = listen(TFMessage, '/tf')
+    wait_for_readers(mount)
+    mount.publish(STAMP_NS, 7.25)
+    (transform,) = newest().transforms
+    assert pose_of(transform.transform) == bench(7.25)[0]
+
+
+def test_it_yields_its_torques_to_somebody_else_and_takes_them_back(make, context, ear):
+    mount = make()
+    heard = ear(Float64MultiArray, 'motor/commands', 10)
+    wait_for_readers(mount)
+    other = rclpy.create_node('other', context=context)
+
+    def until(yields):
+        end = time.monotonic() + 10.0
+        while mount._carrier.yields is not yields:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        heard.taken()
+        mount.publish(STAMP_NS, 3.0)
+
+    until(False)
+    assert list(heard.first(5.0).data) == torques(3.0, 1, 5e-3)
+    slider = other.create_publisher(Float64MultiArray, 'motor/commands', 10)
+    until(True)
+    time.sleep(0.2)
+    assert heard.taken() == []
+    other.destroy_publisher(slider)
+    until(False)
+    assert list(heard.first(5.0).data) == torques(3.0, 1, 5e-3)
+    other.destroy_node()
+
+
 def test_what_the_imu_does_not_measure_is_said_as_rep_145_says_it(make, listen):
     mount = make()
     newest = listen(Imu, 'imu/data', qos_profile_sensor_data)
@@ -123,7 +159,8 @@ def test_an_int_serves_for_a_rate(make):
 
 def test_the_parameters_are_described_and_cannot_change(make):
     node = make().node
-    for name in ('rate', 'motors', 'torque_amplitude', 'world_frame', 'mount_frame', 'imu_frame'):
+    frames = ('world_frame', 'mount_frame', 'imu_frame')
+    for name in ('motion', 'rate', 'motors', 'torque_amplitude', *frames):
         descriptor = node.describe_parameter(name)
         assert descriptor.read_only
         assert descriptor.description
@@ -144,6 +181,7 @@ def test_the_parameters_are_described_and_cannot_change(make):
             {'torque_amplitude': float('inf')},
             'torque_amplitude must be a number from -1000 to 1000 N m, got inf.',
         ),
+        ({'motion': 'fly'}, "motion must be one of tumble, bench, got 'fly'."),
         ({'imu_frame': '/'}, "imu_frame must be the name of a frame, got '/'."),
         (
             {'world_frame': 'base_link'},
@@ -245,7 +283,10 @@ def test_the_motion_begins_after_a_while_when_nobody_does(ear, alone):
 
 def wait_for_readers(mount, count=1):
     """Wait until so many of the publishers have a reader."""
-    publishers, end = (mount._tf, mount._imu, mount._commands), time.monotonic() + 10.0
+    publishers, end = (
+        (mount._carrier._tf, mount._carrier._imu, mount._carrier._commands),
+        time.monotonic() + 10.0,
+    )
     while sum(publisher.get_subscription_count() for publisher in publishers) < count:
         assert time.monotonic() < end
         time.sleep(1e-3)
