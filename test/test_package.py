@@ -16,7 +16,15 @@ KEYS = {
     'transforms3d': 'python3-transforms3d',
     'yaml': 'python3-yaml',
 }
-EXECUTABLES = ['demo_mount', 'motor', 'motor_check', 'motor_replay', 'motor_sweep', 'motor_top']
+EXECUTABLES = [
+    'demo_body',
+    'demo_mount',
+    'motor',
+    'motor_check',
+    'motor_replay',
+    'motor_sweep',
+    'motor_top',
+]
 
 
 def imported(files):

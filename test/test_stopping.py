@@ -50,7 +50,7 @@ def test_letters_that_the_terminal_has_not_are_written_another_way():
     assert (done.returncode, done.stdout) == (3, 'w\\xf6rld\n')
 
 
-@pytest.mark.parametrize('module', ['main', 'demo_mount'])
+@pytest.mark.parametrize('module', ['main', 'demo_mount', 'demo_body'])
 def test_options_that_are_none_are_refused_and_help_helps(module):
     pytest.importorskip('rclpy', reason='needs rclpy')
 
@@ -84,6 +84,7 @@ def test_a_package_comes_from_where_it_is_to_be_had(package, remedy):
     [
         ('main', 'Source ROS 2, or'),
         ('demo_mount', 'Source ROS 2, or'),
+        ('demo_body', 'Source ROS 2, or'),
         ('top', 'Source ROS 2, or'),
         ('check.command', 'Source ROS 2, or'),
         ('offline.replay_command', "Install it with: pip install '.[offline]'"),

@@ -31,6 +31,7 @@ from demo import (  # noqa: E402
     summary,
 )
 from mime_motor_ros.demo_mount import torques, tumble  # noqa: E402
+from mime_motor_ros.demos import DEMOS  # noqa: E402
 from mime_motor_ros.errors import ParameterError  # noqa: E402
 from mime_motor_ros.model import (  # noqa: E402
     advance,
@@ -317,6 +318,7 @@ def test_no_seconds_are_for_ever_and_many_are_as_good():
 @pytest.mark.parametrize(
     ('words', 'text'),
     [
+        (['--demo', 'x'], "DEMO must be one of tumble, bench, precession, wheels, got 'x'."),
         (['--seconds', 'abc'], "SECONDS must be a number > 0 s, got 'abc'."),
         (['--seconds', '-1'], 'SECONDS must be a number > 0 s, got -1.0.'),
         (['--seconds', 'nan'], 'SECONDS must be a number > 0 s, got nan.'),
@@ -333,6 +335,24 @@ def test_a_wrong_number_is_told_before_anything_is_started(words, text):
     with pytest.raises(ParameterError) as refused:
         chosen_options(words)
     assert str(refused.value) == text
+
+
+@pytest.mark.parametrize('name', ['bench', 'precession', 'wheels'])
+def test_each_demo_steps_and_stops_cleanly(name):
+    process = start('--seconds', '2', '--demo', name)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, '')
+    assert out.startswith(DEMOS[name].text)
+    last = out.splitlines()[-1]
+    assert last.endswith(', stopped cleanly')
+    spins = re.search(r'spin (.*) rad/s, peak', last)[1].split(' rad/s ')
+    assert len(spins) == (4 if name == 'wheels' else 1)
+    assert not re.search(r'wrench\| 0 N m', last)
+
+
+def test_a_recording_has_its_own_motion():
+    with pytest.raises(DemoError, match='give DEMO or BAG'):
+        chosen_options(['--bag', 'x', '--demo', 'bench'])
 
 
 def test_a_wrong_number_is_one_line():

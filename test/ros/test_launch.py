@@ -27,6 +27,8 @@ from launch.actions import DeclareLaunchArgument, LogInfo  # noqa: E402
 from launch.substitutions import TextSubstitution  # noqa: E402
 from launch.utilities import perform_substitutions  # noqa: E402
 from launch_ros.actions import Node  # noqa: E402
+from mime_motor_ros.demos import DEMOS  # noqa: E402
+from mime_motor_ros.errors import ParameterError  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.parameter import parameter_value_to_python  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -35,6 +37,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 ROOT = Path(__file__).parents[2]
 MOTOR, DEMO = ROOT / 'launch' / 'motor.launch.py', ROOT / 'launch' / 'demo.launch.py'
 CONFIG = ROOT / 'config'
+FRAMES = ('world_frame:="odom"', 'mount_frame:="base_link"')
 PATIENCE = 30.0  # s; a node on a busy machine takes a few to come up
 AGAIN = 1.0  # s; before a question is put again
 
@@ -238,13 +241,38 @@ def test_rviz_shows_the_world_that_was_given(some_rviz):
     ('given', 'expected'),
     [
         ({}, {'motors:=1', 'world_frame:="odom"', 'mount_frame:="base_link"'}),
+        ({'mount_rate': '200', 'torque_amplitude': '5e-3'}, {'motors:=1', *FRAMES}),
         ({'params_file': str(CONFIG / 'wheels.yaml')}, {'motors:=4'}),
         ({'mount_frame': '007'}, {'motors:=1', 'world_frame:="odom"', 'mount_frame:="007"'}),
     ],
 )
 def test_the_demo_mount_goes_by_the_parameter_file_and_the_arguments(given, expected):
     (node,) = runpy.run_path(str(DEMO))['mount'](context(DEMO, **given))
-    assert set(rules(node)) == expected | {'rate:=200.0', 'torque_amplitude:=0.005'}
+    same = {'rate:=200.0', 'torque_amplitude:=0.005', 'motion:="tumble"'}
+    assert set(rules(node)) == expected | same
+
+
+def test_the_demos_are_described_and_one_that_is_none_is_refused():
+    assert all(name in arguments(DEMO)['demo'].description for name in DEMOS)
+    with pytest.raises(ParameterError, match="demo must be one of tumble, .*, got 'x'."):
+        runpy.run_path(str(DEMO))['check'](context(DEMO, demo='x'))
+
+
+@pytest.mark.parametrize(('name', 'file'), [('precession', 'precession'), ('wheels', 'wheels')])
+def test_a_body_that_turns_freely_has_motors_of_its_own_unless_others_are_given(name, file):
+    described = runpy.run_path(str(DEMO))
+    chosen = context(DEMO, demo=name)
+    del chosen.launch_configurations['params_file']  # as nobody has given it
+    described['check'](chosen)
+    path = CONFIG / f'{file}.yaml'
+    assert chosen.launch_configurations['params_file'] == str(path)
+    (node,) = described['mount'](chosen)
+    words = texts(node)
+    assert words[words.index('--params-file') + 1] == str(path)
+    assert {f'motion:="{name}"', 'rate:=1000.0'} < set(rules(node))
+    chosen.launch_configurations['params_file'] = 'mine.yaml'
+    described['check'](chosen)
+    assert chosen.launch_configurations['params_file'] == 'mine.yaml'
 
 
 def test_the_demo_mount_takes_a_whole_number_for_a_figure():
@@ -507,6 +535,7 @@ def test_rviz_is_started_in_the_namespace_of_the_motor(start, some_rviz):
         ),
         (MOTOR, {'rviz': 'perhaps'}, "rviz must be true or false, got 'perhaps'."),
         (DEMO, {'respawn': 'perhaps'}, "respawn must be true or false, got 'perhaps'."),
+        (DEMO, {'demo': 'x'}, "demo must be one of tumble, bench, precession, wheels, got 'x'."),
         (DEMO, {'mount_rate': 'fast'}, "mount_rate must be a number, got 'fast'."),
     ],
 )

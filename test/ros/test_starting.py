@@ -8,7 +8,8 @@ import pytest
 
 pytestmark = pytest.mark.ros
 
-PROGRAMS = {'demo_mount': 'demo_mount', 'top': 'motor_top'}  # module, and its name in texts
+# Of each module its name in texts.
+PROGRAMS = {'demo_body': 'demo_body', 'demo_mount': 'demo_mount', 'top': 'motor_top'}
 LINES = [  # arguments, what is said
     (
         ['--foo'],
