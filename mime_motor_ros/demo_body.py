@@ -31,12 +31,13 @@ from .pointing import (
     target_at,
     wheel_torques,
 )
-from .settings import motor_names, MotorSettings, parameters, settings
 from .stopping import leave, Stop
 from .vector import about, add, conjugate, cross, dot, rotate, scale, subtract, Vector
 
 if TYPE_CHECKING:
     from rclpy.node import Node
+
+    from .settings import MotorSettings
 
 UP: Vector = (0.0, 0.0, 1.0)
 POSITION: Vector = (0.0, 0.0, 0.5)  # m; of what it turns about, in the world
@@ -312,6 +313,9 @@ def _motors(node: Node) -> tuple[MotorSettings, ...]:
     So one file serves both. Those that matter here are declared with the same descriptions.
     """
     from rcl_interfaces.msg import ParameterDescriptor
+
+    # Here and not at the top: it needs what is not in the standard library, and --help does not.
+    from .settings import motor_names, parameters, settings
 
     given = {name: one.value for name, one in node._parameter_overrides.items()}
     names = motor_names(given.get('motors', ['wheel']))
