@@ -49,6 +49,7 @@ setup(
             f'demo_body = {NAME}.demo_body:run',
             f'demo_mount = {NAME}.demo_mount:run',
             f'motor_top = {NAME}.top:run',
+            f'motor_view = {NAME}.view:run',
             f'motor_check = {NAME}.check.command:run',
             f'motor_replay = {NAME}.offline.replay_command:run',
             f'motor_identify = {NAME}.offline.identifying.command:run',

@@ -91,7 +91,8 @@ def _missing(package: str) -> str:
     """Return in words that a package is not installed, and who has it."""
     if package.startswith(OF_ROS) or package.endswith(('_msgs', '_interfaces', '_srvs')):
         return f'{package} is missing. Source ROS 2, or run it in the environment of make setup.'
-    return f"{package} is missing. Install it with: pip install '.[offline]'"
+    extra = 'offline,view' if package == 'viser' else 'offline'
+    return f"{package} is missing. Install it with: pip install '.[{extra}]'"
 
 
 def _open_standard_streams() -> None:

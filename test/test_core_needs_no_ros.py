@@ -10,8 +10,8 @@ import pytest
 PACKAGE = Path(mime_motor_ros.__file__).parent
 # To ROS, or of the node alone.
 EDGES = {'node', 'arguments', 'diagnostics', 'graph', 'taking', 'parameter_services', 'main',
-         'starting', 'demo_mount', 'demo_body', 'top', 'check.command', 'check.listener',
-         'check.__main__'}  # fmt: skip
+         'starting', 'demo_mount', 'demo_body', 'following', 'top', 'check.command',
+         'check.listener', 'check.__main__'}  # fmt: skip
 MODULES = {
     '.'.join(path.relative_to(PACKAGE).with_suffix('').parts) for path in PACKAGE.rglob('*.py')
 }

@@ -24,6 +24,7 @@ EXECUTABLES = [
     'motor_replay',
     'motor_sweep',
     'motor_top',
+    'motor_view',
 ]
 
 
@@ -40,7 +41,8 @@ def test_every_import_is_a_declared_dependency():
     files = [*ROOT.glob('mime_motor_ros/*.py'), *ROOT.glob('launch/*.py')]
     names = set(imported(files)) - sys.stdlib_module_names - {'mime_motor_ros'}
     assert "'fast': ['numba']" in (ROOT / 'setup.py').read_text()  # it runs without, slower
-    names -= {'numba'}
+    assert "'view': ['numpy', 'rich', 'viser']" in (ROOT / 'setup.py').read_text()
+    names -= {'numba', 'viser'}
     declared = {element.text for element in MANIFEST.iter('exec_depend')}
     assert {KEYS.get(name, name) for name in names} <= declared
 

@@ -65,7 +65,12 @@ def test_options_that_are_none_are_refused_and_help_helps(module):
 
 @pytest.mark.parametrize(
     ('package', 'remedy'),
-    [('rosbags', 'pip install'), ('rosgraph_msgs', 'Source ROS 2'), ('rclpy', 'Source ROS 2')],
+    [
+        ('rosbags', 'pip install'),
+        ('viser', "'.[offline,view]'"),
+        ('rosgraph_msgs', 'Source ROS 2'),
+        ('rclpy', 'Source ROS 2'),
+    ],
 )
 def test_a_package_comes_from_where_it_is_to_be_had(package, remedy):
     code = (
@@ -86,6 +91,7 @@ def test_a_package_comes_from_where_it_is_to_be_had(package, remedy):
         ('demo_mount', 'Source ROS 2, or'),
         ('demo_body', 'Source ROS 2, or'),
         ('top', 'Source ROS 2, or'),
+        ('view', 'Source ROS 2, or'),
         ('check.command', 'Source ROS 2, or'),
         ('offline.replay_command', "Install it with: pip install '.[offline]'"),
         ('offline.identifying.command', "Install it with: pip install '.[offline]'"),
