@@ -3,7 +3,7 @@
 #   make demo SECONDS=20        make test ARGS='-k frames'        make -C path/to/here demo
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench witness soak plot docs lint setup clean
+.PHONY: help demo test bench witness soak plot screenshots docs lint setup clean
 
 RUN := tools/env.sh
 
@@ -15,8 +15,10 @@ help:  ## this list
 	@sed -nE 's/^([a-z]+):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST))
 	@echo 'PYTHON=python3.12 chooses the interpreter of .venv.'
 
-demo: setup  ## run the motor on a moving mount, with a live table (DEMO=bench, SECONDS=20, BAG=...)
+demo: setup  ## the motor on a moving mount, table and panel (DEMO=bench, SECONDS=20, BAG=..., VIEW=0)
+	@$(if $(filter 0,$(VIEW)),,tools/setup.sh view)
 	@tools/terminal.sh $(RUN) python tools/demo.py $(if $(DEMO),--demo "$(DEMO)") \
+	    $(if $(filter 0,$(VIEW)),,--view) \
 	    $(if $(SECONDS),--seconds "$(SECONDS)") $(if $(BAG),--bag "$(bag)")
 
 # A third worker, as many tests wait for others; files in the order of test/conftest.py.
@@ -43,6 +45,10 @@ docs: setup  ## build the pages of doc/ as a site
 	@tools/setup.sh docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN) mkdocs build --quiet
 	@echo 'docs: open build/site/index.html in a browser; search needs a server: $(RUN) mkdocs serve'
+
+screenshots: setup  ## make the picture of the panel, with Debian's chromium
+	@tools/setup.sh view docs
+	@$(RUN) python tools/screenshots.py $(ARGS)
 
 lint: setup  ## check style and types
 	$(RUN) ruff check

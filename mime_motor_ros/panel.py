@@ -91,11 +91,13 @@ class Panel:
         self._plotted = self._written = -1.0
         self._text = ''
         self._shape: tuple[Any, ...] = ()
-        server.gui.configure_theme(
-            control_layout='collapsible', control_width='large', show_share_button=False
-        )
+        server.gui.configure_theme(control_width='large', show_share_button=False)
         server.scene.set_up_direction('+z')
+        self._world = server.scene.add_frame('/world', show_axes=False)
         self._state = server.gui.add_markdown('**waiting**')
+        self._follow = server.gui.add_checkbox(
+            'follow the mount', initial_value=True, hint='off: the world stands still'
+        )
         self._folders: list[Any] = []
         self._sliders: list[Any] = []
         self._switch: Any = None
@@ -124,12 +126,16 @@ class Panel:
     def _build_scene(self, settings: Settings) -> None:
         scene, size = self._server.scene, largest(settings)
         self._scene['grid'] = scene.add_grid(
-            '/grid', width=40 * size, height=40 * size, cell_size=2 * size, section_size=10 * size
+            '/world/grid',
+            width=40 * size,
+            height=40 * size,
+            cell_size=2 * size,
+            section_size=10 * size,
         )
-        mount = scene.add_frame('/mount', axes_length=2.5 * size, axes_radius=0.02 * size)
+        mount = scene.add_frame('/world/mount', axes_length=2.5 * size, axes_radius=0.02 * size)
         self._scene['mount'] = mount
         for index, motor in enumerate(settings.motors):
-            base, model = f'/mount/{motor.name}', motor.model
+            base, model = f'/world/mount/{motor.name}', motor.model
             of = disc(model.inertia)
             stator = scene.add_frame(
                 base,
@@ -147,13 +153,18 @@ class Panel:
                 color=_rgb('rotor'),
             )
             scene.add_line_segments(
-                f'{base}/rotor/disc/mark', _segments(mark(of)), (20, 20, 20), line_width=4.0
+                f'{base}/rotor/disc/mark',
+                _segments(mark(of)),
+                (20, 20, 20),
+                thickness=4.0,
+                thickness_units='screen',
             )
             turning = scene.add_line_segments(
                 f'{base}/ring',
                 _segments(ring(1.2 * of.radius)),
                 _rgb('spin direction'),
-                line_width=3.0,
+                thickness=3.0,
+                thickness_units='screen',
                 visible=False,
             )
             below = (0.0, 0.0, -0.8 * of.radius)
@@ -168,13 +179,13 @@ class Panel:
         for name in ('reaction', 'mount wrench'):
             for part in ('force', 'torque'):
                 key = f'{name} {part}'
-                path = f'/mount/{key.replace(" ", "_")}'
+                path = f'/world/mount/{key.replace(" ", "_")}'
                 self._scene[key] = self._arrow(path, key, size)
 
     def _aim(self, settings: Settings) -> None:
         """Have all motors in view, for those that look already and those that come."""
         far = largest(settings) + max(norm(x.model.placement.position) for x in settings.motors)
-        at = (4.0 * far, -4.0 * far, 3.0 * far)
+        at = (2.4 * far, -2.4 * far, 1.8 * far)
         self._server.initial_camera.position = at
         self._server.initial_camera.look_at = (0.0, 0.0, 0.0)
         for client in self._server.get_clients().values():
@@ -207,11 +218,10 @@ class Panel:
                 slider.on_update(lambda _: self._send(controls))
                 self._sliders.append(slider)
             zero = gui.add_button('all to 0')
-            for motor in motors:
-                mode = gui.add_dropdown(
-                    f'{motor.name} mode', MODES, initial_value=motor.drive.mode
-                )
-                mode.on_update(_mode_setter(controls, motor.name, mode))
+            with gui.add_folder('Modes of the drives', expand_by_default=len(motors) == 1):
+                for motor in motors:
+                    mode = gui.add_dropdown(motor.name, MODES, initial_value=motor.drive.mode)
+                    mode.on_update(_mode_setter(controls, motor.name, mode))
             limit = duration(settings.command_timeout * 1e-9)
             held = (
                 f'A command acts for {limit} (`command_timeout`), then the torque is 0: so it is '
@@ -301,6 +311,8 @@ class Panel:
         if moment.mount is not None:
             mount.position = moment.mount.position
             mount.wxyz = _wxyz(moment.mount.orientation)
+            x, y, z = moment.mount.position if self._follow.value else (0.0, 0.0, 0.0)
+            self._world.position = (-x, -y, -z)
         scale, size = scales(settings), largest(settings)
         motors = {motor.name: motor for motor in moment.view.motors}
         for motor, drawn in zip(settings.motors, self._motors, strict=True):

@@ -215,7 +215,7 @@ def _check(command, text):
     first, *words = command
     if first == 'make':
         assert words[0] in targets()
-        assert all(re.match('(DEMO|SECONDS|BAG|ARGS|MINUTES)=.', word) for word in words[1:])
+        assert all(re.match('(VIEW|DEMO|SECONDS|BAG|ARGS|MINUTES)=.', word) for word in words[1:])
     elif first == 'ros2':
         ROS2[words[0]](text, *words[1:])
     elif first == 'colcon':

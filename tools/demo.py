@@ -33,6 +33,7 @@ from mime_motor_ros.screen import number, RATE, state_text, View
 from mime_motor_ros.settings import settings
 from mime_motor_ros.stopping import leave, Stop
 from mime_motor_ros.top import Display, show
+from mime_motor_ros.view import free_port, HOST
 from mime_motor_ros.watch import Tally, Watch
 from pacing import is_speed, SPEED
 
@@ -274,6 +275,11 @@ def run(options: argparse.Namespace, stop: Stop) -> int:
         )
     else:
         print(f'{demo(options.demo).text}; {options.rate:g} steps/s.')
+    panel: list[Any] = []
+    if options.view:
+        port = free_port(HOST, None)
+        panel = [sys.executable, '-m', 'mime_motor_ros.view', '--port', str(port)]
+        print(f'The panel is at http://{HOST}:{port} (VIEW=0 does without).')
     print(how_it_ends(options))
     print(invitation(os.environ), flush=True)
 
@@ -290,6 +296,8 @@ def run(options: argparse.Namespace, stop: Stop) -> int:
         refuse_a_stranger(watch, 0.0 if options.is_alone else LOOK, stop)
         with Display(options.plain or None) as display:
             children.append(Child('motor node', node_command(options, frames)))
+            if panel:
+                children.append(Child('panel', panel))
             wait_for_node(watch, display, children, stop)
             if not stop:
                 name = 'demo mount' if recording is None else 'player'
@@ -477,6 +485,7 @@ def parser() -> argparse.ArgumentParser:
     add('--demo', f'{", ".join(DEMOS)} ({USUAL})', metavar='NAME')
     add('--seconds', 'end so long after the first step (until Ctrl-C)', default='')
     add('--rate', 'steps a second (1000)', default='1000')
+    add('--view', 'start the panel in the browser too', action='store_true')
     add('--plain', 'a line a second in a terminal too', action='store_true')
     add('--bag', 'the mount is that of this rosbag2 folder', metavar='RECORDING')
     add('--speed', 'times real time for a recording (1)', default='1')
