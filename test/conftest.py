@@ -38,6 +38,8 @@ LONGEST = (
     'test_process.py',
     'test_check.py',
     'test_demo.py',
+    'test_view.py',
+    'test_demo_body_live.py',
     'test_readme.py',
     'test_chaos_live.py',
     'test_mutants.py',
