@@ -119,6 +119,7 @@ class Panel:
         self._build_scene(settings)
         self._aim(settings)
         if self._controls is not None:
+            self._controls.command(False, [])  # the box of the new layout is not ticked
             self._build_controls(settings, self._controls)
         self._build_plots(settings)
         self._build_legend()

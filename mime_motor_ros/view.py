@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from contextlib import redirect_stdout
+import errno
 from io import StringIO
 import os
 import socket
@@ -82,7 +83,10 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the panel until it is asked to stop; return the exit code of the process."""
     stop = Stop().catch_signals()
     own, of_ros = split(args)
-    options = parser().parse_args(own)
+    options_of = parser()
+    options = options_of.parse_args(own)
+    if options.recording is None and (options.params_file or options.param or options.remap):
+        options_of.error('--params-file, -p and -r are for a recording: give one too.')
     if options.recording is not None:
         try:
             return _play(options, stop)
@@ -104,7 +108,12 @@ def free_port(host: str, port: int | None) -> int:
                 probe.bind((host, candidate))
             except OSError as error:
                 last = error
-                continue
+                if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                    continue
+                raise ViewError(
+                    f'host must be an address of this machine, got {host!r}: {error.strerror}. '
+                    f'{HOST} is for this machine alone, 0.0.0.0 for all that reach it.'
+                ) from None
             return int(probe.getsockname()[1])
     what = f'{port} of {host}' if port is not None else f'{PORT} of {host} and those behind it'
     raise ViewError(

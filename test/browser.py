@@ -29,7 +29,7 @@ def missing():
 
 
 @contextmanager
-def opened(url, width=1280, height=900):
+def opened(url, width=900, height=600):
     """Open a page; yields it and a list that what goes wrong in it is added to."""
     from playwright.sync_api import sync_playwright
 
@@ -37,6 +37,7 @@ def opened(url, width=1280, height=900):
         browser = tools.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         try:
             page = browser.new_page(viewport={'width': width, 'height': height})
+            page.set_default_timeout(90_000)  # software draws, on a core that others want too
             wrong = []
             page.on('console', lambda said: wrong.append(said.text) if is_error(said) else None)
             page.on('pageerror', lambda error: wrong.append(str(error)))

@@ -81,14 +81,29 @@ def test_a_player_goes_on_with_the_clock_and_where_it_is_sent(log):
     ('args', 'said'),
     [
         (['nowhere.csv'], 'nowhere.csv'),
+        (['log.csv', '-p', 'rate:=x'], 'rate must be '),
         ([str(Path(__file__).parent / 'test_playing.py')], 'test_playing.py'),
     ],
 )
-def test_what_cannot_be_played_is_said_in_one_line(args, said, capsys, restored_signals):
+def test_what_cannot_be_played_is_said_in_one_line(
+    args, said, capsys, restored_signals, log, monkeypatch
+):
+    monkeypatch.chdir(Path(log).parent)
     assert main(args) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith('motor_view: ')
     assert said in line
+
+
+def test_an_address_of_another_machine_is_said():
+    with pytest.raises(ViewError, match='host must be an address of this machine'):
+        free_port('192.0.2.1', 0)
+
+
+def test_parameters_without_a_recording_are_no_use(capsys, restored_signals):
+    with pytest.raises(SystemExit):
+        main(['-p', 'rate:=100.0'])
+    assert '--params-file, -p and -r are for a recording: give one too.' in capsys.readouterr().err
 
 
 def test_a_port_in_use_is_said_and_the_next_one_found():

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import json
 from math import inf, isnan, nan
 import os
@@ -66,6 +66,7 @@ TOPICS_A_TICK = 2  # read in turn
 TF_EVERY = 10  # steps: /tf at 100 Hz
 PERIOD_NS = 1_000_000_000 // RATE
 WARM_UP = 2.0  # s from the first step on, in which a node has settled
+PANEL_START = 8.0  # s in which a panel has found the node and reads it
 PATIENCE = 20.0  # s until the first step; a start takes two
 MOTOR = ['-m', 'mime_motor_ros.main']
 NODES = {
@@ -73,6 +74,7 @@ NODES = {
     'plain': [str(Path(__file__).with_name('plain_node.py'))],
     'busy': MOTOR,
 }
+PANEL = ['-m', 'mime_motor_ros.view', '--port', '0']
 BUSY_TF_EVERY, BUSY_FRAMES, BUSY_GET_EVERY = 20, 40, 50  # steps, frames, steps: 50 Hz, 20 Hz
 HABITS = {
     'none': [],
@@ -81,6 +83,7 @@ HABITS = {
     'lock_memory': ['-p', 'lock_memory:=true'],
     'all': ['-p', 'priority:=20', '-p', 'collect_garbage:=false', '-p', 'lock_memory:=true'],
 }
+PANELS = {'without': 'motor', 'panel open': 'panel'}
 RIG = """
 <mujoco>
   <option timestep="0.001" gravity="0 0 0"/>
@@ -431,7 +434,7 @@ def start(
     os.sched_setaffinity(0, {core})
     try:
         return subprocess.Popen(
-            [sys.executable, *NODES[name], *arguments],
+            [sys.executable, *(PANEL if name == 'view' else NODES.get(name, MOTOR)), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
@@ -470,10 +473,13 @@ def run_node(
     with tempfile.TemporaryFile() as errors:
         surroundings.busy = name == 'busy'
         process = start(name, core, errors, arguments)
+        # The panel shares the core of what surrounds the node, as on another machine.
+        others = os.sched_getaffinity(0)
+        view = start('view', max(others), errors) if name == 'panel' else None
         try:
             surroundings.forget()
             surroundings.live(PATIENCE, lambda: surroundings.sent_ns or process.poll() is not None)
-            surroundings.live(WARM_UP)
+            surroundings.live(WARM_UP if view is None else PANEL_START)
             surroundings.forget()
             cpu, start_ns = cpu_seconds(process.pid), time.time_ns()
             surroundings.live(seconds)
@@ -481,6 +487,8 @@ def run_node(
             read = dict(surroundings.read)
             surroundings.live(0.2)  # what was sent last is still to be read
         finally:
+            if view is not None:
+                end(view)
             end(process)
         steps = {at: sent for at, sent in surroundings.sent_ns.items() if start_ns < at <= end_ns}
         counted = surroundings.counted
@@ -637,15 +645,15 @@ def table(
     return shown
 
 
-def habits_table(runs: list[Run]) -> Table:
-    """Return what each habit of a real-time loop buys."""
+def loops_table(runs: list[Run], what: str, names: Iterable[str]) -> Table:
+    """Return how late loops were that differ in one thing, and what they took."""
     shown = Table(
-        'habit', 'p50 ms', 'p99 ms', 'max ms', 'CPU %', 'steps %', title='Lateness (medians)'
+        what, 'p50 ms', 'p99 ms', 'max ms', 'CPU %', 'steps %', title='Lateness (medians)'
     )
-    for habit in HABITS:
-        loop = summary(runs, habit)
+    for name in names:
+        loop = summary(runs, name)
         shown.add_row(
-            habit,
+            name,
             *(f'{x:.3f}' for x in (loop.p50, loop.p99, loop.longest)),
             f'{loop.cpu:.1f}',
             f'{loop.made:.2f}',
@@ -690,6 +698,9 @@ def main() -> int:
     parser.add_argument(
         '--habits', action='store_true', help='compare the habits of a real-time loop instead'
     )
+    parser.add_argument(
+        '--panel', action='store_true', help='compare the node with and without a panel instead'
+    )
     options = parser.parse_args()
     prepare_environment(os.environ)
     end_by_signals()
@@ -699,16 +710,19 @@ def main() -> int:
             name: ('motor', ['--ros-args', *words] if words else [])
             for name, words in HABITS.items()
         }
+    if options.panel:
+        contestants = {name: (node, ()) for name, node in PANELS.items()}
+    is_short = options.habits or options.panel
     print(
         f'{options.rounds} times {options.seconds:g} s of each of {len(contestants)} '
         f'({len(contestants) * options.rounds * (options.seconds + WARM_UP + 1.5):.0f} s) ...',
         flush=True,
     )
     try:
-        steps = {} if options.habits else time_steps()
-        rolled = {} if options.habits else time_rollouts()
+        steps = {} if is_short else time_steps()
+        rolled = {} if is_short else time_rollouts()
         replays = None
-        if not options.habits:
+        if not is_short:
             replays = time_replays(options.recording, options.replayed, options.bag)
         runs = run_loops(options.seconds, options.rounds, contestants)
     except BenchError as error:
@@ -720,7 +734,8 @@ def main() -> int:
         raw = {'steps_us': steps, 'rollouts_ns': rolled, 'runs': [run._asdict() for run in runs]}
         options.json.write_text(json.dumps(raw) + '\n')
     if replays is None:
-        Console().print(habits_table(runs))
+        what, names = ('panel', PANELS) if options.panel else ('habit', HABITS)
+        Console().print(loops_table(runs, what, names))
         return 0
     motor, plain, busy = (summary(runs, name) for name in NODES)
     Console().print(table(steps, rolled, replays, motor, plain, busy))
