@@ -17,8 +17,9 @@ from .markers import Markers
 from .model import Pose, Wrench
 from .motor import report
 from .session import Outcome, Session
+from .settings import Settings
 from .timeline import Grid, NANOSECONDS
-from .wire import lists_form, MARK, Serialize, Template, TransformsTemplate
+from .wire import lists_form, MARK, Scattered, Serialize, Template, TransformsTemplate
 
 TF = 'tf2_msgs/msg/TFMessage'
 Numbers = Callable[[Outcome], Sequence[float]]
@@ -121,6 +122,67 @@ class MeasuredState:
         return self._templates[counts].filled(divmod(told_ns, NANOSECONDS), numbers)
 
 
+OF_MOTOR = ('spin', 'relative_speed', 'angle', 'torque')
+OF_MOUNT = tuple(
+    f'{what}.{axis}'
+    for what in (
+        'momentum',
+        'reaction.force',
+        'reaction.torque',
+        'mount_wrench.force',
+        'mount_wrench.torque',
+    )
+    for axis in 'xyz'
+)
+MOUNT = 'mount'
+"""The name of what comes behind the motors."""
+STAMP = (0x5AC3_96A5, 0x2CD3_E1B4)  # of an example: nothing else has these bytes
+
+
+class Overview:
+    """
+    All that is looked at, in one message, as often as ``overview_rate`` says.
+
+    Of each motor `OF_MOTOR`: absolute spin [rad/s], speed [rad/s] and angle [rad] to the stator,
+    torque [N m]; then, last and named ``MOUNT``, `OF_MOUNT` of all motors together, in mount axes
+    about the mount's origin [N m s, N, N m].
+    """
+
+    topic, type, paced = '~/overview', 'control_msgs/msg/DynamicJointState', True
+
+    def __init__(self, serialize: Serialize, chosen: Settings) -> None:
+        self._grid = Grid(chosen.overview_rate)
+        names = [*(motor.name for motor in chosen.motors), MOUNT]
+        held = [*(OF_MOTOR for _ in chosen.motors), OF_MOUNT]
+        values = [(MARK, *(0.0 for _ in own[1:])) for own in held]
+        fields = {
+            'header': {
+                'stamp': dict(zip(('sec', 'nanosec'), STAMP, strict=True)),
+                'frame_id': chosen.mount_frame,
+            },
+            'joint_names': names,
+            'interface_values': [
+                {'interface_names': list(own), 'values': list(of)}
+                for own, of in zip(held, values, strict=True)
+            ],
+        }
+        changing = [('iI', STAMP), *((f'{len(of)}d', of) for of in values)]
+        self._template = Scattered(serialize(self.type, fields), changing)
+
+    def message(self, outcome: Outcome, stamp: tuple[int, int]) -> bytes | None:
+        """Return the message about a step, None where none is due."""
+        if not self._grid.crossed(outcome.start_ns, outcome.stamp_ns):
+            return None
+        own = [(x.state.spin, x.relative_speed, x.state.angle, x.torque) for x in outcome.steps]
+        reaction, wrench = outcome.reaction(), outcome.mount_wrench()
+        of_mount = (
+            *outcome.momentum(),
+            *messages.wrench_numbers(reaction),
+            *messages.wrench_numbers(wrench),
+        )
+        return self._template.filled([stamp, *own, of_mount])
+
+
 class Frames:
     """The transforms of the motors' own frames, as one message."""
 
@@ -146,6 +208,7 @@ class Outputs:
         chosen = session.settings
         self.outputs = _outputs(session, serialize)
         """One message a step, or as often as ``publish_rate`` says."""
+        self.outputs.append(Overview(serialize, chosen))
         self.markers: Markers | None = None
         if chosen.markers.rate:
             self.markers = Markers(serialize, session)

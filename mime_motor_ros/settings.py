@@ -137,6 +137,16 @@ NODE = (
     Parameter('publish_tf', True, '', 'publish the frames of stators and rotors'),
     Parameter('frame_prefix', '', '', "put before the motors' own frame ids"),
     Parameter(
+        'overview_rate',
+        30.0,
+        'Hz',
+        'messages a second on ~/overview, for panel and table',
+        f'> 0 Hz and <= {FASTEST:g} Hz',
+        0.0,
+        FASTEST,
+        above=True,
+    ),
+    Parameter(
         'markers.rate',
         20.0,
         'Hz',
@@ -549,6 +559,7 @@ class Settings:
     step_on: str
     publish_rate: float
     tf_rate: float
+    overview_rate: float
     publish_tf: bool
     world_frame: str
     mount_frame: str
@@ -626,6 +637,7 @@ def settings(values: Mapping[str, Any] | None = None) -> Settings:
             'step_on',
             'publish_rate',
             'tf_rate',
+            'overview_rate',
             'publish_tf',
             'rate_source',
             'on_time_jump',

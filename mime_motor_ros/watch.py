@@ -1,23 +1,22 @@
 """
-The newest of all that a running motor node publishes, for whoever shows it.
+The newest that a running motor node tells of itself, for whoever shows it.
 
 It subscribes like any client. ROS is imported only when a watch is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+from .outputs import OF_MOTOR, OF_MOUNT
 from .screen import Motor, RATE, Status, View
 from .vector import norm, Vector
 
 if TYPE_CHECKING:
     from rclpy.node import Node
-
-SPIN = 'spin (rad/s)'  # what only the status of a motor has
 
 
 @dataclass
@@ -50,19 +49,12 @@ class _Read(NamedTuple):
     use: Callable[[Any], None]
 
 
-@dataclass
-class _Joint:
-    position: float | None = None
-    velocity: float | None = None
-    effort: float | None = None
-
-
 class Watch:
     """
-    The newest of all that a motor node publishes, read when asked and not when it comes.
+    The newest that a motor node tells, read when asked and not when it comes.
 
-    The subscriptions keep one message each and ask for no acknowledgement, so that the table
-    costs the node as little as a reader can.
+    It reads ``~/overview`` and the diagnostics: some messages a second, whatever the rate of the
+    steps is, so that looking costs the node nothing that would be noticed.
 
     Parameters
     ----------
@@ -71,47 +63,35 @@ class Watch:
     motor
         The name of the motor node, absolute or in the namespace of ``node``.
     tally
-        Whether every mount wrench is taken and counted, not only the newest.
+        Whether every mount wrench is taken and counted too.
 
     """
 
     def __init__(self, node: Node, motor: str = 'motor', *, tally: bool = False) -> None:
+        from control_msgs.msg import DynamicJointState
         from diagnostic_msgs.msg import DiagnosticArray
-        from geometry_msgs.msg import Vector3Stamped, WrenchStamped
+        from geometry_msgs.msg import WrenchStamped
         from rclpy.qos import QoSProfile, ReliabilityPolicy
-        from sensor_msgs.msg import JointState
 
         self.node, self.motor = node, motor.rstrip('/')
-        self._newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
         self._start = time.monotonic()
         self._seen: float | None = None
         self._reads: list[_Read] = []
-        self._spins: dict[str, float | None] = {}
-        self._joints: dict[str, _Joint] = {}
+        self._motors: tuple[Motor, ...] = ()
+        self._mount: tuple[Vector, ...] | None = None
         self._statuses: dict[str, Status] = {}
         self._steps = -1  # that the diagnostics told last
-        self._momentum: Vector | None = None
-        self._reaction: tuple[Vector, Vector] | None = None
-        self._wrench: tuple[Vector, Vector] | None = None
-        self._counted = tally
         self.tally = Tally()
         self.note = ''  # see View
 
-        base, name = self.motor.rpartition('/')[::2]
-        self._prefix = f'{name}: '
-        joints = f'{base}/joint_states' if '/' in self.motor else 'joint_states'
-        # Deep enough for 0.1 s at 10 kHz; reliable, or a lost one would look like a lost step.
-        every = QoSProfile(depth=1000)
+        self._prefix = f'{self.motor.rpartition("/")[2]}: '
+        newest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
         some = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
-        self._read(
-            WrenchStamped,
-            f'{self.motor}/mount_wrench',
-            self._on_wrench,
-            every if tally else self._newest,
-        )
-        self._read(WrenchStamped, f'{self.motor}/reaction', self._on_reaction, self._newest)
-        self._read(Vector3Stamped, f'{self.motor}/momentum', self._on_momentum, self._newest)
-        self._read(JointState, joints, self._on_joints, self._newest)
+        if tally:
+            # Deep enough for 0.1 s at 10 kHz; reliable, or a lost one would look like a lost step.
+            every = QoSProfile(depth=1000)
+            self._read(WrenchStamped, f'{self.motor}/mount_wrench', self._on_wrench, every)
+        self._read(DynamicJointState, f'{self.motor}/overview', self._on_overview, newest)
         self._outputs = tuple(self._reads)
         self._read(DiagnosticArray, '/diagnostics', self._on_diagnostics, some)
 
@@ -121,7 +101,7 @@ class Watch:
 
     def poll(self) -> None:
         """Take what has come."""
-        for read in tuple(self._reads):
+        for read in self._reads:
             handle = read.subscription.handle
             with handle:
                 while (taken := handle.take_message(read.kind, False)) is not None:
@@ -130,15 +110,19 @@ class Watch:
     def view(self) -> View:
         """Return what is known now."""
         now = time.monotonic()
+        momentum = reaction = wrench = None
+        if self._mount is not None:
+            momentum, *others = self._mount
+            reaction, wrench = (others[0], others[1]), (others[2], others[3])
         return View(
             node=self.motor,
             seconds=now - self._start,
             age=None if self._seen is None else now - self._seen,
-            publishers=self.node.count_publishers(f'{self.motor}/mount_wrench'),
-            motors=self._motors(),
-            momentum=self._momentum,
-            reaction=self._reaction,
-            mount_wrench=self._wrench,
+            publishers=self.node.count_publishers(f'{self.motor}/overview'),
+            motors=self._motors,
+            momentum=momentum,
+            reaction=reaction,
+            mount_wrench=wrench,
             statuses=dict(self._statuses),
             note=self.note,
         )
@@ -155,35 +139,26 @@ class Watch:
             one.subscription.get_publisher_count() for one in self._outputs
         )
 
-    def _motors(self) -> tuple[Motor, ...]:
-        # The node gives its joints in the order of its motors, under names of the user's choice.
-        joints: Sequence[_Joint] = tuple(self._joints.values())
-        if len(joints) != len(self._spins):
-            joints = [self._joints.get(f'{name}_joint', _Joint()) for name in self._spins]
-        return tuple(
-            Motor(name, spin, joint.velocity, joint.position, joint.effort)
-            for (name, spin), joint in zip(self._spins.items(), joints, strict=True)
+    def _on_overview(self, message: Any) -> None:
+        *motors, mount = [tuple(held.values) for held in message.interface_values] or [()]
+        names = message.joint_names
+        if len(names) != len(motors) + 1 or len(mount) != len(OF_MOUNT):
+            return  # not of a motor node
+        if any(len(values) != len(OF_MOTOR) for values in motors):
+            return
+        self._seen = time.monotonic()
+        self._motors = tuple(
+            Motor(name, *values) for name, values in zip(names, motors, strict=False)
         )
+        self._mount = tuple((x, y, z) for x, y, z in zip(*[iter(mount)] * 3, strict=True))
 
     def _on_wrench(self, message: Any) -> None:
-        self._seen = time.monotonic()
-        self._wrench = force, torque = _wrench(message)
-        if self._counted:
-            stamp = message.header.stamp
-            self.tally.add(stamp.sec * 1_000_000_000 + stamp.nanosec, force, torque)
-
-    def _on_reaction(self, message: Any) -> None:
-        self._reaction = _wrench(message)
-
-    def _on_momentum(self, message: Any) -> None:
-        self._momentum = _vector(message.vector)
-
-    def _on_joints(self, message: Any) -> None:
-        columns = (message.name, message.position, message.velocity, message.effort)
-        if len({len(column) for column in columns}) > 1:
-            return  # not of a motor node, which always gives all of them
-        for name, *values in zip(*columns, strict=True):
-            self._joints[name] = _Joint(*values)
+        stamp, wrench = message.header.stamp, message.wrench
+        self.tally.add(
+            stamp.sec * 1_000_000_000 + stamp.nanosec,
+            _vector(wrench.force),
+            _vector(wrench.torque),
+        )
 
     def _on_diagnostics(self, message: Any) -> None:
         for status in message.status:
@@ -195,8 +170,6 @@ class Watch:
                 self._drop_half_a_second(values)
             level = int.from_bytes(status.level, 'little')
             self._statuses[name] = Status(level, status.message, values)
-            if SPIN in values and name not in self._spins:
-                self._add_motor(name)
 
     def _drop_half_a_second(self, values: dict[str, str]) -> None:
         """Leave out the rate of a second in which the steps only began: it looks like a fault."""
@@ -210,19 +183,6 @@ class Watch:
         if before <= 0:
             del values[RATE]
 
-    def _add_motor(self, name: str) -> None:
-        from std_msgs.msg import Float64
-
-        def use(message: Any) -> None:
-            self._spins[name] = message.data
-
-        self._spins[name] = None
-        self._read(Float64, f'{self.motor}/{name}/spin', use, self._newest)
-
 
 def _vector(v: Any) -> Vector:
     return (v.x, v.y, v.z)
-
-
-def _wrench(message: Any) -> tuple[Vector, Vector]:
-    return _vector(message.wrench.force), _vector(message.wrench.torque)

@@ -289,6 +289,7 @@ def test_the_bag_has_every_topic_at_the_rate_of_its_parameter(tmp_path, run):
         '/robot/motor/mount_wrench': 50,
         '/robot/motor/momentum': 50,
         '/robot/joint_states': 50,
+        '/robot/motor/overview': 30,
         '/robot/motor/markers': 20,
         **{f'{own}/{name}': 50 for name in names},
         f'{own}/measured': 200,  # each sample, whatever publish_rate is

@@ -180,6 +180,7 @@ BAD = [
     ('rate', 10**900, f'rate must be > 0 Hz and <= 10000 Hz, got {10**499}....'),
     ('publish_rate', -1.0, 'publish_rate must be >= 0 Hz and <= 10000 Hz, got -1.0.'),
     ('tf_rate', NAN, 'tf_rate must be >= 0 Hz and <= 10000 Hz, got nan.'),
+    ('overview_rate', 0.0, 'overview_rate must be > 0 Hz and <= 10000 Hz, got 0.0.'),
     ('markers.rate', -1.0, 'markers.rate must be >= 0 Hz and <= 10000 Hz, got -1.0.'),
     ('markers.force_scale', -1.0, 'markers.force_scale must be finite and >= 0 m/N, got -1.0.'),
     (

@@ -105,7 +105,7 @@ def test_T32_a_publisher_of_another_type_is_named(make_bench):
 def test_T32_a_reader_of_ours_that_gets_nothing_is_named(make_bench):
     bench = make_bench(**STILL)
     bench.tick(1.0)
-    assert said(bench, 'outputs') == (OK, '0 of 14 topics are read')
+    assert said(bench, 'outputs') == (OK, '0 of 15 topics are read')
     bench.peer.create_subscription(WrenchStamped, '/motor/reaction', lambda _: None, LATCHED)
     bench.until(lambda: bench.motor.count_subscribers('/motor/reaction') == 1, 'the reader')
     assert said(bench, 'outputs') == (

@@ -5,17 +5,26 @@ import subprocess
 import sys
 import time
 
+from control_msgs.msg import DynamicJointState, InterfaceValue
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from geometry_msgs.msg import Vector3Stamped, WrenchStamped
+from geometry_msgs.msg import WrenchStamped
 from mime_motor_ros.screen import Motor, Status
 from mime_motor_ros.watch import Tally, Watch
 import pytest
 import rclpy
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64
 
 pytestmark = pytest.mark.ros
 
+OVERVIEW = DynamicJointState(
+    joint_names=['left', 'right', 'mount'],
+    interface_values=[
+        InterfaceValue(values=[100.0, 10.0, 1.0, 0.1]),
+        InterfaceValue(values=[101.0, 20.0, 2.0, 0.2]),
+        InterfaceValue(
+            values=[0.0, 0.5, 0.0, 0.0, 0.0, -1.0, 2.0, 0.0, 0.0, 0.0, 0.0, -1.0, 3.0, 0.0, 0.0]
+        ),
+    ],
+)
 COMMAND = [sys.executable, '-m', 'mime_motor_ros.top']
 
 
@@ -26,32 +35,15 @@ class StandIn:
         self.node = rclpy.create_node('motor', context=context)
         make = self.node.create_publisher
         self.wrench = make(WrenchStamped, '~/mount_wrench', 10)
-        self.reaction = make(WrenchStamped, '~/reaction', 10)
-        self.momentum = make(Vector3Stamped, '~/momentum', 10)
-        self.joints = make(JointState, 'joint_states', 10)
+        self.overview = make(DynamicJointState, '~/overview', 10)
         self.diagnostics = make(DiagnosticArray, '/diagnostics', 10)
-        self.spins = {name: make(Float64, f'~/{name}/spin', 10) for name in ('left', 'right')}
 
     def publish(self, stamp=1):
         message = WrenchStamped()
         message.header.stamp.sec = stamp
         message.wrench.torque.x, message.wrench.force.z = 3.0, -1.0
         self.wrench.publish(message)
-        message.wrench.torque.x = 2.0
-        self.reaction.publish(message)
-        momentum = Vector3Stamped()
-        momentum.vector.y = 0.5
-        self.momentum.publish(momentum)
-        self.joints.publish(
-            JointState(
-                name=['left_joint', 'right_joint'],
-                position=[1.0, 2.0],
-                velocity=[10.0, 20.0],
-                effort=[0.1, 0.2],
-            )
-        )
-        for value, publisher in enumerate(self.spins.values()):
-            publisher.publish(Float64(data=100.0 + value))
+        self.overview.publish(OVERVIEW)
 
     def diagnose(self, name='motor'):
         stepping = DiagnosticStatus(level=b'\x01', name=f'{name}: stepping', message='slow')
@@ -60,7 +52,7 @@ class StandIn:
         statuses.append(DiagnosticStatus(name=f'{name}: outputs'))
         spin = [KeyValue(key='spin (rad/s)', value='1.0')]
         statuses += [
-            DiagnosticStatus(name=f'{name}: {motor}', values=spin) for motor in self.spins
+            DiagnosticStatus(name=f'{name}: {motor}', values=spin) for motor in ('left', 'right')
         ]
         self.diagnostics.publish(DiagnosticArray(status=statuses))
 
@@ -116,14 +108,13 @@ def motor_values(motor):
     return (motor.spin, motor.relative_speed, motor.angle, motor.torque)
 
 
-def test_the_joints_of_somebody_else_do_not_hide_ours(make_watch, motor):
+def test_a_message_of_somebody_else_is_no_overview(make_watch, motor):
     watch = make_watch()
-    until(watch, motor, lambda view: any(m.angle is not None for m in view.motors))
-    other = JointState(name=['elbow'], position=[7.0], velocity=[0.0], effort=[0.0])
-    unequal = JointState(name=['a', 'b'], position=[1.0], velocity=[], effort=[])
-    watch._on_joints(other)
-    watch._on_joints(unequal)
-    assert [m.angle for m in watch.view().motors] == [1.0, 2.0]
+    before = until(watch, motor, lambda view: bool(view.motors))
+    short = DynamicJointState(joint_names=['a'], interface_values=[InterfaceValue(values=[1.0])])
+    for message in (DynamicJointState(), short):
+        watch._on_overview(message)
+    assert watch.view().motors == before.motors
 
 
 def test_the_diagnostics_of_other_nodes_are_left_alone(make_watch, motor):
@@ -179,13 +170,7 @@ def test_a_tally_counts_every_wrench_and_only_when_asked_to(make_watch, motor):
 def test_a_node_by_its_full_name_is_found_in_its_namespace(context, make_watch):
     watch = make_watch(motor='/arm/motor')
     topics = {read.subscription.topic_name for read in watch._reads}
-    assert topics == {
-        '/arm/motor/mount_wrench',
-        '/arm/motor/reaction',
-        '/arm/motor/momentum',
-        '/arm/joint_states',
-        '/diagnostics',
-    }
+    assert topics == {'/arm/motor/overview', '/diagnostics'}
     assert watch._prefix == 'motor: '
 
 
