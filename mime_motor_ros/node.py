@@ -29,6 +29,7 @@ from rcl_interfaces.msg import (
 import rclpy
 from rclpy.callback_groups import CallbackGroup
 from rclpy.clock import Clock, ClockType
+from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -76,6 +77,7 @@ ASIDE = 2e-5  # [s] for the other threads, where the loop is behind and would ne
 LONGEST_SLEEP = 50_000_000  # [ns]
 COLLECT_EVERY = 1.0  # [s], where the collector is off: what rclpy leaves in circles
 LOOK_FOR_READERS = 0.05  # [s] between looks at who subscribes
+LAST_WORD = 0.2  # [s] until what is said at the end must have been heard
 
 
 def message_class(name: str) -> Any:
@@ -333,17 +335,19 @@ class MotorNode(Node):
         response.success, response.message = True, 'initial angle and spin'
         return response
 
-    def _clear_markers(self) -> None:
-        """Have what was drawn taken away again, where somebody looks."""
+    def _clear_markers(self, patience: float = 0.0) -> None:
+        """Have what was drawn taken away again, where somebody looks; wait until it has come."""
         markers = self._sent_of.markers
         for one in self.outputs:
             if one.output is markers and one.read and (data := markers.cleared()) is not None:
                 one.publisher.publish(data)
+                if patience:
+                    one.publisher.wait_for_all_acked(Duration(seconds=patience))
 
     def leave(self) -> None:
         """Say what there is to say at the end."""
         with self.lock:
-            self._clear_markers()
+            self._clear_markers(LAST_WORD)
 
     def _on_pause(self, request: Any, response: Any) -> Any:
         with self.lock:
