@@ -233,4 +233,5 @@ def _is_default(value: Any, default: Any) -> bool:
 
 def open_nodes() -> tuple[Node, Node]:
     """Return the node that subscribes and the one that calls."""
-    return rclpy.create_node('motor_view'), rclpy.create_node('motor_view_calls')
+    watching = rclpy.create_node('motor_view', start_parameter_services=False)  # nobody spins it
+    return watching, rclpy.create_node('motor_view_calls')

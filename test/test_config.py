@@ -154,18 +154,11 @@ def displays(name):
 def test_a_view_shows_the_frames_and_the_markers_and_offers_the_rest(name):
     shown = displays(name)
     on = [display['Kind'] for display in shown.values() if display['Enabled']]
-    assert on == ['Grid', 'TF', 'Axes', 'MarkerArray']
+    assert on == ['Grid', 'TF', 'Axes', 'MarkerArray', 'Wrench', 'Wrench', 'RobotModel']
     wheels = [motor.name for motor in settings(values(VIEWS[name])).motors]
-    more = [''] + (wheels if len(wheels) > 1 else [])
+    more = wheels if len(wheels) > 1 else []
     off = [display['Name'] for display in shown.values() if not display['Enabled']]
-    assert off == [
-        *(
-            f'{wheel} {what}' if wheel else what.capitalize()
-            for wheel in more
-            for what in ('reaction', 'mount wrench')
-        ),
-        'Robot model',
-    ]
+    assert off == [f'{wheel} {what}' for wheel in more for what in ('reaction', 'mount wrench')]
     assert all(display['Value'] == display['Enabled'] for display in shown.values())
 
 
@@ -212,7 +205,7 @@ def test_a_view_names_every_group_of_markers(name):
 
 
 def test_a_robot_that_was_latched_is_found():
-    """By the topic of robot_state_publisher; off, as without one it could show nothing."""
+    """By the topic of robot_state_publisher; RViz draws and complains of nothing without one."""
     topic = displays('motor.rviz')['Robot model']['Description Topic']
     assert topic['Value'] == '/robot_description'
     assert topic['Durability Policy'] == 'Transient Local'
