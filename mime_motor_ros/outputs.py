@@ -16,6 +16,7 @@ from . import messages
 from .markers import Markers
 from .model import Pose, Wrench
 from .motor import report
+from .overview import MOUNT, OF_MOTOR, OF_MOUNT
 from .session import Outcome, Session
 from .settings import Settings
 from .timeline import Grid, NANOSECONDS
@@ -122,20 +123,6 @@ class MeasuredState:
         return self._templates[counts].filled(divmod(told_ns, NANOSECONDS), numbers)
 
 
-OF_MOTOR = ('spin', 'relative_speed', 'angle', 'torque')
-OF_MOUNT = tuple(
-    f'{what}.{axis}'
-    for what in (
-        'momentum',
-        'reaction.force',
-        'reaction.torque',
-        'mount_wrench.force',
-        'mount_wrench.torque',
-    )
-    for axis in 'xyz'
-)
-MOUNT = 'mount'
-"""The name of what comes behind the motors."""
 STAMP = (0x5AC3_96A5, 0x2CD3_E1B4)  # of an example: nothing else has these bytes
 
 
@@ -143,9 +130,7 @@ class Overview:
     """
     All that is looked at, in one message, as often as ``overview_rate`` says.
 
-    Of each motor `OF_MOTOR`: absolute spin [rad/s], speed [rad/s] and angle [rad] to the stator,
-    torque [N m]; then, last and named ``MOUNT``, `OF_MOUNT` of all motors together, in mount axes
-    about the mount's origin [N m s, N, N m].
+    Of each motor `OF_MOTOR`; then, last and named `MOUNT`, `OF_MOUNT` of all motors together.
     """
 
     topic, type, paced = '~/overview', 'control_msgs/msg/DynamicJointState', True

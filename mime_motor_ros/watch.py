@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from .outputs import OF_MOTOR, OF_MOUNT
+from .overview import OF_MOTOR, OF_MOUNT
 from .screen import Motor, RATE, Status, View
 from .vector import norm, Vector
 

@@ -3,7 +3,8 @@
 from itertools import pairwise
 
 from mime_motor_ros.inputs import Commands
-from mime_motor_ros.outputs import OF_MOTOR, OF_MOUNT, Overview
+from mime_motor_ros.outputs import Overview
+from mime_motor_ros.overview import OF_MOTOR, OF_MOUNT
 from mime_motor_ros.session import Session
 from mime_motor_ros.settings import settings
 import pytest

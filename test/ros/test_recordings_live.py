@@ -162,7 +162,7 @@ def test_what_comes_over_the_wire_is_what_a_replay_writes(name, speed, seconds, 
         topic: (kind, [data for stamp_ns, data in messages if stamp_ns <= until_ns])
         for topic, (kind, messages) in written.items()
     }
-    assert len(wanted) == 18
+    assert len(wanted) == 19
     del wanted['/diagnostics']  # which a node sends on a steady clock
     stators = wanted.pop('/tf_static')
     steps = len(wanted['/joint_states'][1])
