@@ -29,6 +29,7 @@ from .frames import FrameTree
 from .messages import transforms
 from .model import Pose
 from .panel import Moment
+from .session import pose_of, Refused
 from .settings import motor_names, parameters, Settings, settings
 from .timeline import NANOSECONDS
 from .watch import Watch
@@ -70,7 +71,7 @@ class Follower:
         self._clients: dict[str, Any] = {}
         self._settings: Settings | None = None
         self._looked = float('-inf')
-        self._was_there = False
+        self._was_there = self._has_said = False
         self._commands: Any = None
         self._values: Sequence[float] = ()
         self._sent = float('-inf')
@@ -158,13 +159,15 @@ class Follower:
 
     def _place(self, message: Any, static: bool) -> None:
         for one in transforms(message, static):
+            try:
+                pose = pose_of(one.position, one.orientation)
+            except Refused:
+                continue  # the node says so
             if one.parent and one.child and one.parent != one.child:
                 newest = self._tree.newest_stamp(one.child, FOREVER)
                 if not static and newest is not None and one.stamp < newest - NANOSECONDS:
                     self._tree.clear()  # the clock was set back
-                self._tree.insert(
-                    one.stamp, one.parent, one.child, Pose(one.position, one.orientation), static
-                )
+                self._tree.insert(one.stamp, one.parent, one.child, pose, static)
 
     def _hold(self, values: list[float]) -> None:
         """Keep a publisher as long as commands are sent: others see by it that they are."""
@@ -208,7 +211,14 @@ class Follower:
         )
 
     def _named(self, response: Any) -> None:
-        table = parameters(motor_names(parameter_value_to_python(response.values[0])))
+        try:
+            (motors,) = map(parameter_value_to_python, response.values)
+            table = parameters(motor_names(motors))
+        except (MotorError, ValueError):
+            if self._settings is None and not self._has_said:
+                self._has_said = True
+                self._tell(f'{self._name} has no parameter motors: it is not a motor node.')
+            return
         names = list(table)
 
         def answered(response: Any) -> None:
@@ -219,7 +229,7 @@ class Follower:
                     given[name] = value
             try:
                 self._settings = settings(given)
-            except MotorError as error:
+            except MotorError as error:  # as of a node of another version
                 self._tell(str(error))
 
         self._call('get_parameters', GetParameters, GetParameters.Request(names=names), answered)

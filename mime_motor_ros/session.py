@@ -379,7 +379,7 @@ class Session:
         if child in self._own:  # our own, come back; or somebody else's of the same name
             self.ours.append(item._replace(parent=parent, child=child))
             return
-        pose = Pose(_finite(item.position), _unit(item.orientation))
+        pose = pose_of(item.position, item.orientation)
         if item.static:
             if item.stamp < 0:
                 raise Refused('stamp', BEFORE_ZERO.format(item.stamp))
@@ -436,7 +436,7 @@ class Session:
         # Of what is used all is good or none is taken; what is not used may be anything.
         samples: list[tuple[Stream[Any], Any]] = []
         if self.settings.pose_source == 'odometry':
-            pose = Pose(_finite(item.position), _unit(item.orientation))
+            pose = pose_of(item.position, item.orientation)
             samples.append((self._pose, (frame, child, pose)))
         if self.settings.rate_source == 'odometry':
             samples.append((self._rate, (child, _finite(item.angular_velocity))))
@@ -893,6 +893,19 @@ def _finite(numbers: tuple[float, ...]) -> Any:
         if not isfinite(number):
             raise Refused('non-finite', f'{number} is not finite')
     return numbers
+
+
+def pose_of(position: Vector, orientation: Quaternion) -> Pose:
+    """
+    Return the pose that somebody sent, its quaternion of length 1.
+
+    Raises
+    ------
+    Refused
+        A number is not finite, or the length of the quaternion is not 1 to 1 %.
+
+    """
+    return Pose(_finite(position), _unit(orientation))
 
 
 def _unit(quaternion: Quaternion) -> Quaternion:

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip('viser', reason='needs the package viser')
 
-from mime_motor_ros.panel import Panel, words  # noqa: E402
+from mime_motor_ros.panel import Moment, Panel, words  # noqa: E402
 from mime_motor_ros.view import free_port, main, ViewError  # noqa: E402
 
 
@@ -70,7 +70,7 @@ def test_a_player_goes_on_with_the_clock_and_where_it_is_sent(log):
         player._play.value = False
         assert player.moment(150.0).seconds == 7.0
         panel.show(moment)
-        wheel = panel._motors[0]
+        wheel = panel._scene.made._motors[0]
         assert wheel['ring'].visible
         assert wheel['momentum'].points[0, 1, 2] > 0.0
     finally:
@@ -150,7 +150,78 @@ def test_what_is_wrong_stands_out_in_words():
         },
     )
     text = words(view)
-    assert text.startswith('**motor**: stepping\n\n- loop: ')
-    assert '- command: **warning** 600 ms ago: more than 0.5 s: torque 0' in text
+    assert '<b>motor</b>: stepping<' in text
+    assert '<li>loop: ' in text
+    assert '<li><b>warning</b> command: 600 ms ago: more than 0.5 s: torque 0</li>' in text
     gone = words(View(node='motor', age=3.0))
-    assert gone.startswith('**motor**: waiting for the node motor (its last output came 3')
+    assert '<b>motor</b>: waiting for the node motor (its last output came 3' in gone
+    assert '<li>' not in gone
+
+
+def test_what_others_wrote_is_shown_as_it_stands():
+    told = {'imu': Status(2, '<script>alert(1)</script> {1 + 1} <base_link>', {})}
+    text = words(View(node='a<b', age=0.01, publishers=1, statuses=told))
+    assert '&lt;script&gt;alert(1)&lt;/script&gt; {1 + 1} &lt;base_link&gt;' in text
+    assert '<b>a&lt;b</b>' in text
+
+
+class Asked:
+    """Keeps what a user asked for."""
+
+    def __init__(self):
+        self.calls = []
+
+    def command(self, on, values):
+        self.calls.append(('command', on, list(values)))
+
+    def mode(self, motor, mode):
+        self.calls.append(('mode', motor, mode))
+
+    def call(self, service, data):
+        self.calls.append((service, data))
+
+
+def test_another_parameter_leaves_the_sliders_where_they_are():
+    import viser
+
+    server = viser.ViserServer('127.0.0.1', free_port('127.0.0.1', 0), verbose=False)
+    try:
+        asked = Asked()
+        panel = Panel(server, asked)
+        panel.show(Moment(View('motor'), settings({})))
+        commands, scene = panel._commands.made, panel._scene.made
+        commands._switch.value = True
+        commands._sliders[0].value = 0.005
+        assert asked.calls[-1] == ('command', True, [0.005])
+        for value in ({'wheel.damping': 2e-5}, {'markers.torque_scale': 3.0}):
+            panel.show(Moment(View('motor'), settings(value)))
+        assert (panel._commands.made, panel._scene.made) == (commands, scene)
+        panel.show(Moment(View('motor'), settings({'wheel.asymmetry': [1e-6] + [0.0] * 5})))
+        assert panel._scene.made is scene
+        assert len(asked.calls) == 2
+        # A larger rotor is drawn anew; what a slider of it gives is another range, too.
+        panel.show(Moment(View('motor'), settings({'wheel.inertia': 1e-3})))
+        assert panel._commands.made is not commands
+        assert panel._scene.made is not scene
+        assert asked.calls[2:] == [('command', False, [])]
+        assert panel._commands.made._switch.value is False
+    finally:
+        server.stop()
+
+
+def test_a_mode_that_the_node_refused_is_not_shown_any_more():
+    import viser
+
+    server = viser.ViserServer('127.0.0.1', free_port('127.0.0.1', 0), verbose=False)
+    try:
+        asked = Asked()
+        panel = Panel(server, asked)
+        panel.show(Moment(View('motor'), settings({})))
+        mode = panel._commands.made._modes['wheel']
+        mode.value = 'velocity'
+        panel.show(Moment(View('motor'), settings({})))  # asked again: it is what it was
+        assert mode.value == 'torque'
+        assert panel._commands.made._modes['wheel'] is mode
+        assert asked.calls == []  # what we set is no wish of a user
+    finally:
+        server.stop()

@@ -110,10 +110,20 @@ def test_the_slider_turns_the_wheel_of_a_node_that_comes_late(start, context):
         page.get_by_label('send commands').click()  # no command: torque 0 after the timeout
         page.get_by_role('button', name='reset').click()
         until(lambda: abs(spin()) < 0.5, 'the wheel is at rest again')
-        page.get_by_label('pause').click()
+        page.get_by_role('button', name='pause').click()
         page.get_by_text('made its last step').wait_for()
-        page.get_by_label('pause').click()
+        page.get_by_role('button', name='go on').click()
         page.get_by_text('stepping').first.wait_for()
+
+        page.get_by_role('button', name='disable').click()
+        page.get_by_text('switched off by ~/enable').wait_for()
+        page.get_by_role('button', name='enable').click()  # its answer stands in the corner
+        page.get_by_text('enable: commands act').wait_for()
+        mode = page.get_by_role('combobox', name='wheel', exact=True)
+        mode.click()
+        page.get_by_role('option', name='voltage', exact=True).click()
+        page.get_by_text('without an armature').first.wait_for()  # refused
+        until(lambda: mode.input_value() == 'torque', 'the old mode is shown again')
 
         node.kill()
         node.communicate()
